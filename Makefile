@@ -1,0 +1,42 @@
+# Everything a user or a contributor needs; `make help` lists it. Needs only Python 3.11+ (venv, pip) and make.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help demo test lint types pytest bench clean
+
+help:           ## this list
+	@grep -E '^[a-z]+: .*##|^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The stamps are newer than pyproject.toml once installed, so a second run installs nothing.
+$(VENV)/.base: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.base
+
+demo: $(VENV)/.base  ## install into .venv and run the main job on data that it makes itself
+	$(BIN)/python examples/quickstart.py
+
+test: lint types pytest  ## every check; STRICT=1 makes a skipped test a failure
+
+lint: $(VENV)/.dev   ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev  ## strict types of src/
+	$(BIN)/mypy
+
+pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
+	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2
+
+bench: $(VENV)/.dev  ## ratios against peers and physical yardsticks
+	$(BIN)/python benchmarks/gate.py
+
+clean:          ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

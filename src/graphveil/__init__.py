@@ -1,0 +1,51 @@
+"""Precision matrices and Gaussian graphical models under differential privacy.
+
+The flow, and the one rule::
+
+    rows ──clip, quantise──▶ exact moments ──┐
+                                             ├─▶ gate ─▶ Release ─▶ recovery ─▶ estimator / report
+    budget ──calibrate──▶ noise ──ledger─────┘           (public from here on, every step is free)
+
+What is in ``spec/`` may be printed, what is in ``rows/`` never, and only ``gate.py`` joins ``rows/`` and ``privacy/``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphveil.gate import release as release
+    from graphveil.spec.augment import Constant as Constant
+    from graphveil.spec.augment import Labels as Labels
+    from graphveil.spec.budget import Budget as Budget
+    from graphveil.spec.domain import Domain as Domain
+    from graphveil.spec.released import Release as Release
+
+__version__ = "0.1.0.dev0"
+
+# name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy, numba or opendp.
+_HOME = {
+    "Budget": "graphveil.spec.budget",
+    "Constant": "graphveil.spec.augment",
+    "Domain": "graphveil.spec.domain",
+    "Labels": "graphveil.spec.augment",
+    "Release": "graphveil.spec.released",
+    "release": "graphveil.gate",
+}
+_MODULES = ("exceptions",)
+
+__all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605 - the map above is the one list
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"graphveil.{name}")
+    else:
+        raise AttributeError(f"module 'graphveil' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

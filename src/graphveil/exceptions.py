@@ -1,0 +1,76 @@
+"""The error tree.
+
+Every message names the parameter, the rule, the offending *parameter* value and what to do next. None holds a value
+of the data, or a number computed from it: an error is published the moment it is raised.
+
+::
+
+    GraphveilError
+    ├── InvalidParameter (ValueError)   an argument breaks its rule
+    ├── SourceError (ValueError)        the rows cannot be read: schema, shape or I/O
+    ├── GuaranteeError (ValueError)     what was asked for has no proof, or cannot be kept
+    ├── ReleaseFileError (ValueError)   a release file is damaged, foreign or from another version
+    └── SolverError (ArithmeticError)
+        ├── NotConverged                the tolerance could not be certified within the work allowed
+        └── UnboundedProblem            no minimiser exists; the certificate comes along
+
+    PrivacyWarning (UserWarning)        the guarantee holds, but says less than one may think
+"""
+
+from typing import Any
+
+__all__ = [
+    "GraphveilError",
+    "GuaranteeError",
+    "InvalidParameter",
+    "NotConverged",
+    "PrivacyWarning",
+    "ReleaseFileError",
+    "SolverError",
+    "SourceError",
+    "UnboundedProblem",
+]
+
+
+class GraphveilError(Exception):
+    """Root of everything that graphveil raises on purpose."""
+
+
+class InvalidParameter(GraphveilError, ValueError):
+    """An argument breaks its rule."""
+
+    @classmethod
+    def of(cls, name: str, rule: str, value: Any, advice: str = "") -> "InvalidParameter":
+        """Build the one sentence that every refused parameter gets.
+
+        ``value`` is shown, so it must be a parameter, never data.
+        """
+        return cls(f"{name} must be {rule}, got {value!r}." + (f" {advice}" if advice else ""))
+
+
+class SourceError(GraphveilError, ValueError):
+    """The rows cannot be read: the schema, the shape or the storage is not what was declared."""
+
+
+class GuaranteeError(GraphveilError, ValueError):
+    """What was asked for has no proof, or cannot be kept in exact arithmetic."""
+
+
+class ReleaseFileError(GraphveilError, ValueError):
+    """A release file is damaged, foreign, or of a version that is not understood."""
+
+
+class SolverError(GraphveilError, ArithmeticError):
+    """A solver cannot give the answer that it was asked for."""
+
+
+class NotConverged(SolverError):
+    """The tolerance could not be certified within the work allowed."""
+
+
+class UnboundedProblem(SolverError):
+    """The objective has no minimiser; the message names an ``alpha`` that is known to have one."""
+
+
+class PrivacyWarning(UserWarning):
+    """The guarantee holds, but says less than one may think."""

@@ -1,0 +1,21 @@
+"""Settings of the whole suite: hypothesis profiles, skips that count as failures, a floor on the number of tests."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.load_profile("default")
+
+STRICT = os.environ.get("GRAPHVEIL_STRICT", "") not in ("", "0")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """With GRAPHVEIL_STRICT a skipped test fails: a missing system package must not look green."""
+    report = yield
+    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped under STRICT=1: {report.longrepr}"
+    return report

@@ -1,0 +1,126 @@
+"""The layers of ARCHITECTURE.md, executed: who may import whom, directly or through others."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[2] / "src" / "graphveil"
+
+# Lower may not import higher; parts that share a line are siblings and may not import each other.
+LAYERS = [
+    {"cli"},
+    {"estimators", "auditing", "planning"},
+    {"report"},
+    {"gate"},
+    {"recovery", "engines"},
+    {"solvers", "rows", "privacy", "simulate", "metrics", "datasets"},
+    {"spec"},
+    {"exceptions", "_linalg", "_rng"},
+]
+RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
+
+# (importer, forbidden), checked along every chain of imports.
+NEVER_REACH = [
+    ("solvers", "spec"),
+    ("privacy", "rows"),
+    ("recovery", "rows"),
+    ("recovery", "privacy"),
+    ("recovery", "gate"),
+    ("report", "rows"),
+    ("report", "privacy"),
+    ("report", "gate"),
+]
+
+# (pattern, where it is allowed)
+ONLY_IN = {
+    "numpy.random": ("privacy/randomness.py", "_rng.py", "simulate/"),
+    "opendp": ("privacy/randomness.py",),
+    "pickle": (),
+}
+
+
+def part_of(path: Path) -> str:
+    relative = path.relative_to(SRC)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def imported_modules(tree: ast.AST) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def import_graph() -> dict[str, set[str]]:
+    graph: dict[str, set[str]] = {}
+    for path in SRC.rglob("*.py"):
+        if path == SRC / "__init__.py":
+            continue  # the public list looks at everything, lazily
+        part = part_of(path)
+        names = {m.split(".")[1] for m in imported_modules(ast.parse(path.read_text())) if m.startswith("graphveil.")}
+        graph.setdefault(part, set()).update(names - {part})
+    return graph
+
+
+GRAPH = import_graph()
+
+
+def reachable(part: str) -> set[str]:
+    seen: set[str] = set()
+    stack = [part]
+    while stack:
+        new = GRAPH.get(stack.pop(), set()) - seen
+        seen |= new
+        stack.extend(new)
+    return seen
+
+
+def test_every_part_has_a_layer():
+    assert set(GRAPH) <= set(RANK), f"not in ARCHITECTURE.md's layers: {set(GRAPH) - set(RANK)}"
+
+
+@pytest.mark.parametrize("part", sorted(GRAPH))
+def test_imports_point_down(part):
+    wrong = {other for other in GRAPH[part] if RANK[other] <= RANK[part]}
+    assert not wrong, f"{part} imports {wrong}, which is not below it"
+
+
+@pytest.mark.parametrize(("part", "forbidden"), NEVER_REACH)
+def test_forbidden_chains(part, forbidden):
+    assert forbidden not in reachable(part)
+
+
+def test_only_the_gate_joins_rows_and_privacy():
+    joiners = {part for part in GRAPH if {"rows", "privacy"} <= GRAPH[part]}
+    assert joiners <= {"gate"}
+
+
+@pytest.mark.parametrize("pattern", sorted(ONLY_IN))
+def test_confined_imports(pattern):
+    for path in SRC.rglob("*.py"):
+        relative = path.relative_to(SRC).as_posix()
+        if any(relative.startswith(allowed) for allowed in ONLY_IN[pattern]):
+            continue
+        text = path.read_text()
+        modules = imported_modules(ast.parse(text))
+        assert not any(m == pattern or m.startswith(pattern + ".") for m in modules), f"{relative} imports {pattern}"
+        if pattern == "numpy.random":
+            assert "np.random." not in text.replace("np.random.Generator", ""), f"{relative} uses np.random"
+
+
+def test_only_the_command_line_prints():
+    for path in SRC.rglob("*.py"):
+        if part_of(path) == "cli":
+            continue
+        calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+        assert not [c for c in calls if isinstance(c.func, ast.Name) and c.func.id == "print"], path
+
+
+def test_the_checker_sees_a_forbidden_import():
+    tree = ast.parse("def f():\n    from graphveil.gate import release\n    import numpy.random\n")
+    assert {"graphveil.gate", "numpy.random"} <= imported_modules(tree)
