@@ -1,0 +1,88 @@
+"""Exact sums of products of integer rows: the same bits whatever the order, the batches, the threads or the engine.
+
+Guarantee
+---------
+Entries of an encoded row are integers with Σ k² ≤ 2⁴⁰. The products of 2¹³ such rows and their partial sums, in any
+order and with or without fused multiply-add, are integers of at most 2⁵³, which float64 holds exactly. Larger totals
+are kept in two int64 words, high·2⁴⁰ + low, without any rounding. Proof: ``privacy/proofs/quantisation.md``.
+"""
+
+from typing import TYPE_CHECKING, Any, Never
+
+import numpy as np
+
+from graphveil.exceptions import GuaranteeError
+from graphveil.spec.lattice import EXACT_ROWS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ExactMoments"]
+
+_WORD = 40  # bits of the low word
+_MASK = (1 << _WORD) - 1
+
+
+class ExactMoments:
+    """Running sum of kkᵀ over integer rows k, and their number. Holds unreleased data: blind repr, no pickling.
+
+    Parameters
+    ----------
+    width : int
+        Length of a row, augmentation included.
+    """
+
+    __slots__ = ("_high", "_low", "_pending", "_pending_rows", "_product", "n_rows", "width")
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.n_rows = 0
+        shape = (width, width)
+        self._high = np.zeros(shape, dtype=np.int64)
+        self._low = np.zeros(shape, dtype=np.int64)  # in [0, 2⁴⁰) between calls
+        self._pending = np.zeros(shape)  # exact: at most EXACT_ROWS rows at a time
+        self._pending_rows = 0
+        self._product = np.empty(shape)
+
+    def update(self, encoded: "NDArray[np.float64]") -> None:
+        """Add encoded rows."""
+        for start in range(0, len(encoded), EXACT_ROWS):
+            block = encoded[start : start + EXACT_ROWS]
+            if self._pending_rows + len(block) > EXACT_ROWS:
+                self._settle()
+            np.matmul(block.T, block, out=self._product)
+            self._pending += self._product
+            self._pending_rows += len(block)
+        self.n_rows += len(encoded)
+
+    def merge(self, other: "ExactMoments") -> None:
+        """Add the rows that ``other`` has seen."""
+        self._settle()
+        other._settle()
+        self._low += other._low
+        self._high += other._high
+        self._carry()
+        self.n_rows += other.n_rows
+
+    def total(self) -> "NDArray[Any]":
+        """The sum as a matrix of Python integers, which never overflow."""
+        self._settle()
+        return self._high.astype(object) * (1 << _WORD) + self._low
+
+    def _settle(self) -> None:
+        """Move the pending float64 sum, exact so far, into the integer words."""
+        if self._pending_rows:
+            self._low += self._pending.astype(np.int64)
+            self._carry()
+            self._pending[...] = 0.0
+            self._pending_rows = 0
+
+    def _carry(self) -> None:
+        self._high += self._low >> _WORD  # arithmetic shift: floor, also for negative sums
+        self._low &= _MASK
+
+    def __repr__(self) -> str:
+        return "<ExactMoments: unreleased, not shown>"
+
+    def __reduce_ex__(self, protocol: object) -> Never:
+        raise GuaranteeError("ExactMoments hold unreleased sums of records and cannot be pickled or copied.")

@@ -1,0 +1,97 @@
+r"""What is appended to every row before its moments are taken, so that one release holds more than a matrix.
+
+The second moment of (z, c), with a constant c, contains the mean; that of (z, c·onehot(label)) contains class counts
+and class means. A row's squared norm grows from R² to R² + c² and nothing else changes in the guarantee
+(``privacy/proofs/augmentation.md``).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.spec import validate
+from graphveil.spec.record import Record
+
+__all__ = ["Augment", "Constant", "Labels", "checked_augment"]
+
+_WEIGHT_RULE = "a number greater than 0 and at most 1, or None"
+
+
+@dataclass(frozen=True)
+class Constant(Record):
+    """Append a constant, which buys the mean. ``augment="mean"`` is short for this.
+
+    Parameters
+    ----------
+    weight : float, optional
+        The constant as a share of the row norm R. Default: 1/√p, the size of one column, which costs the second
+        moment 1/p more noise.
+    """
+
+    weight: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", _checked_weight(self.weight))
+
+    @property
+    def width(self) -> int:
+        """How many columns are appended."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Labels(Record):
+    """Append the label, one-hot: class counts and class means. An unknown or missing label appends zeros.
+
+    Parameters
+    ----------
+    classes : sequence of str, int or bool
+        The declared classes. They are never read off the data.
+    column : str, optional
+        The label's column in a frame. Default: the source is a pair ``(rows, labels)``.
+    weight : float, optional
+        As for :class:`Constant`.
+    """
+
+    classes: tuple[str | int | bool, ...]
+    column: str | None = None
+    weight: float | None = None
+
+    def __post_init__(self) -> None:
+        rule = "a sequence of distinct strings, integers or booleans"
+        given: Any = self.classes
+        if isinstance(given, str) or not hasattr(given, "__iter__"):
+            raise InvalidParameter.of("classes", rule, given)
+        classes = tuple(item.item() if hasattr(item, "item") else item for item in given)
+        if not classes or not all(isinstance(item, str | int) for item in classes) or len(set(classes)) != len(classes):
+            raise InvalidParameter.of("classes", rule, classes)
+        if self.column is not None:
+            validate.text_tuple("column", [self.column])
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "weight", _checked_weight(self.weight))
+
+    @property
+    def width(self) -> int:
+        """How many columns are appended."""
+        return len(self.classes)
+
+
+Augment = Constant | Labels | None
+
+
+def checked_augment(value: Any) -> Augment:
+    """Read the ``augment`` argument: None, "mean", a :class:`Constant` or :class:`Labels`."""
+    if value is None or isinstance(value, Constant | Labels):
+        return value
+    if isinstance(value, str) and value == "mean":
+        return Constant()
+    raise InvalidParameter.of("augment", 'None, "mean", gv.Constant(...) or gv.Labels(...)', value)
+
+
+def _checked_weight(value: Any) -> float | None:
+    if value is None:
+        return None
+    weight = validate.number("weight", value, _WEIGHT_RULE, 0.0, 1.0)
+    if weight < 2.0**-16:
+        raise InvalidParameter.of("weight", "at least 2**-16 (a smaller one drowns in the noise)", value)
+    return weight

@@ -1,0 +1,47 @@
+"""What may be spent: one (ε, δ) guarantee."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from graphveil.spec import validate
+from graphveil.spec.gdp import mu_of
+from graphveil.spec.record import Record
+
+__all__ = ["Budget"]
+
+
+@dataclass(frozen=True)
+class Budget(Record):
+    """An (ε, δ) guarantee.
+
+    Parameters
+    ----------
+    epsilon : float
+        Bound on how much more likely any output becomes by replacing one person, as a logarithm. Greater than 0.
+    delta : float
+        Probability with which that bound may fail. Between 0 and 1, and well below one over the number of records.
+
+    Guarantee
+    ---------
+    ``mu`` is rounded down: a μ-GDP release with this μ satisfies (ε, δ), never more.
+
+    Examples
+    --------
+    >>> budget = Budget(epsilon=1.0, delta=1e-6)
+    >>> round(budget.mu, 6)
+    0.236704
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        epsilon = validate.number("epsilon", self.epsilon, "a number greater than 0", 0.0, float("inf"), open_ends=True)
+        delta = validate.number("delta", self.delta, "a number strictly between 0 and 1", 0.0, 1.0, open_ends=True)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", delta)
+
+    @cached_property
+    def mu(self) -> float:
+        """The largest μ of Gaussian differential privacy that this budget pays for."""
+        return mu_of(self.epsilon, self.delta)

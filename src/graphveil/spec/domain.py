@@ -1,0 +1,163 @@
+"""What is assumed of a row, from public knowledge alone: columns, bounds, norm, how many rows a person may have."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from graphveil.exceptions import InvalidParameter, SourceError
+from graphveil.spec import validate
+from graphveil.spec.record import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_FEATURES", "Domain"]
+
+MAX_FEATURES = 2**16  # beyond this the row lattice has fewer than 2¹² levels a column
+_SMALLEST, _LARGEST = 2.0**-490, 2.0**490  # squares of bounds and norms stay far from overflow and underflow
+
+
+@dataclass(frozen=True)
+class Domain(Record):
+    """Public facts about the rows. Nothing here may be read off the data.
+
+    Parameters
+    ----------
+    columns : sequence of str, optional
+        Names of the columns to use, in this order. Files and frames are matched by name; an array must have as many
+        columns. Default: all columns of the source (its schema counts as public).
+    n_features : int, optional
+        Number of columns, for arrays without names.
+    bounds : pair ``(lower, upper)``, optional
+        What a value can be, from a codebook or common sense. Each a number for all columns, or one number per column.
+        Values outside are clamped, and every column is scaled to [-1, 1].
+    data_norm : float, optional
+        Bound of a row's Euclidean norm: after scaling when there are ``bounds``, in raw units otherwise. Longer rows
+        are shortened to it. Default with ``bounds``: √(number of columns), which nothing exceeds.
+    rows_per_person : int, default 1
+        How many rows one person may have at most. The guarantee then protects the person, not the row.
+    neighbours : {"replace"}
+        The neighbouring relation: data sets of the same, public number of rows, in which all rows of one person
+        (up to ``rows_per_person``) are replaced by any others.
+
+    Examples
+    --------
+    >>> domain = Domain(columns=["age", "bmi"], bounds=([0, 10], [110, 60]))
+    >>> domain.n_features
+    2
+    >>> Domain.from_json(domain.to_json()) == domain
+    True
+    """
+
+    columns: tuple[str, ...] | None = None
+    n_features: int | None = None
+    bounds: tuple[Any, Any] | None = None
+    data_norm: float | None = None
+    rows_per_person: int = 1
+    neighbours: str = "replace"
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        if self.columns is not None:
+            put("columns", validate.text_tuple("columns", self.columns))
+            if self.n_features not in (None, len(self.columns)):
+                raise InvalidParameter.of("n_features", f"{len(self.columns)}, as columns has it", self.n_features)
+            put("n_features", len(self.columns))
+        if self.bounds is not None:
+            put("bounds", _checked_bounds(self.bounds))
+            lengths = {len(end) for end in self.bounds if isinstance(end, tuple)}
+            known = {self.n_features} if self.n_features is not None else set()
+            if len(lengths | known) > 1:
+                raise InvalidParameter.of(
+                    "bounds", "numbers, or as many numbers as there are columns", sorted(lengths | known)
+                )
+            if lengths:
+                put("n_features", lengths.pop())
+        if self.n_features is not None:
+            put("n_features", validate.integer("n_features", self.n_features, 1, MAX_FEATURES))
+        if self.data_norm is not None:
+            rule = f"a positive number between {_SMALLEST:.0e} and {_LARGEST:.0e}"
+            put("data_norm", validate.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
+        if self.bounds is None and self.data_norm is None:
+            raise InvalidParameter(
+                "Domain needs bounds or data_norm: without a bound on a row no noise can hide it. Give either "
+                "bounds=(lower, upper) with what each column can be (from a codebook, never from the data), or "
+                "data_norm=R with what a row's Euclidean norm can be."
+            )
+        put("rows_per_person", validate.integer("rows_per_person", self.rows_per_person, 1, 2**20))
+        validate.choice("neighbours", self.neighbours, ["replace"])
+
+    def matched_to(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
+        """Complete this domain with the schema of a source, or refuse the source."""
+        if self.n_features not in (None, n_features):
+            raise SourceError(
+                f"The source has {n_features} columns, the domain has {self.n_features}. Give the domain the columns "
+                "of the source, or select columns before the release."
+            )
+        named = self.columns if self.columns is not None or columns is None else tuple(columns)
+        return replace(self, columns=named, n_features=n_features)
+
+    def box(self, *, shift: bool) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
+        """Return (centre, half-width, [lower, upper] after scaling), all per column.
+
+        With ``shift`` the box is moved to the origin. Without it (rows are taken to be centred already) it is only
+        scaled, by the larger of the two bounds' absolute values. Without bounds nothing is moved or scaled.
+        """
+        import numpy as np
+
+        p = self._known_features()
+        if self.bounds is None:
+            largest = np.finfo(np.float64).max
+            return np.zeros(p), np.ones(p), np.stack([np.full(p, -largest), np.full(p, largest)])
+        lower, upper = (np.broadcast_to(np.asarray(end, dtype=np.float64), (p,)) for end in self.bounds)
+        if shift:
+            return (lower + upper) / 2, (upper - lower) / 2, np.stack([np.full(p, -1.0), np.ones(p)])
+        half = np.maximum(np.abs(lower), np.abs(upper))
+        return np.zeros(p), half, np.stack([np.maximum(lower / half, -1.0), np.minimum(upper / half, 1.0)])
+
+    @property
+    def radius(self) -> float:
+        """Bound of a row's norm after scaling."""
+        return self.data_norm if self.data_norm is not None else math.sqrt(self._known_features())
+
+    def _known_features(self) -> int:
+        if self.n_features is None:
+            raise InvalidParameter("n_features is not known yet: give columns or n_features to the Domain.")
+        return self.n_features
+
+
+def _checked_bounds(bounds: Any) -> tuple[Any, Any]:
+    rule = "a pair (lower, upper), each a number or one number per column"
+    try:
+        lower, upper = bounds
+    except (TypeError, ValueError):
+        raise InvalidParameter.of("bounds", rule, bounds) from None
+    lower, upper = _checked_end("lower", lower), _checked_end("upper", upper)
+    n = max(len(end) if isinstance(end, tuple) else 1 for end in (lower, upper))
+    pairs = zip(_spread(lower, n), _spread(upper, n), strict=False)
+    for column, (low, high) in enumerate(pairs):
+        if not low < high:
+            where = f" (column {column})" if n > 1 else ""
+            raise InvalidParameter.of(f"bounds{where}", "lower < upper", (low, high))
+        if (high - low) / 2 < _SMALLEST:
+            raise InvalidParameter.of(f"bounds of column {column}", f"wider than {_SMALLEST:.0e}", (low, high))
+    return lower, upper
+
+
+def _checked_end(which: str, end: Any) -> float | tuple[float, ...]:
+    name, rule = f"bounds, {which}", f"finite and between -{_LARGEST:.0e} and {_LARGEST:.0e}"
+    if hasattr(end, "tolist"):  # a numpy array or scalar
+        end = end.tolist()
+    if isinstance(end, Sequence) and not isinstance(end, str):
+        if not end:
+            raise InvalidParameter.of(name, "a number or one number per column", end)
+        return tuple(validate.number(name, value, rule, -_LARGEST, _LARGEST) for value in end)
+    return validate.number(name, end, rule, -_LARGEST, _LARGEST)
+
+
+def _spread(end: float | tuple[float, ...], n: int) -> tuple[float, ...]:
+    return end if isinstance(end, tuple) else (end,) * n

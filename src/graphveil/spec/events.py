@@ -1,0 +1,149 @@
+r"""What was done to the data, as frozen facts: no noise, no rows, only the law.
+
+A :class:`GaussianStep` says: a vector v of the data, which moves by at most ``sensitivity`` in the norm that weights
+coordinate i by 1/sd_i (relative to the first group's sd), was published as v + N with independent discrete Gaussians
+N_i of standard deviation sd_i on a lattice. A :class:`ReleaseEvent` says what one call of the gate was charged.
+"""
+
+import math
+from dataclasses import dataclass
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.spec import validate
+from graphveil.spec.budget import Budget
+from graphveil.spec.gdp import delta_of, epsilon_of
+from graphveil.spec.record import Record
+
+__all__ = ["GaussianStep", "NoiseGroup", "ReleaseEvent"]
+
+_POSITIVE = "a positive, finite number"
+
+
+def _positive(name: str, value: float) -> float:
+    return validate.number(name, value, _POSITIVE, 0.0, math.inf, open_ends=True)
+
+
+@dataclass(frozen=True)
+class NoiseGroup(Record):
+    """``count`` coordinates that share one standard deviation ``sd``, in units of the integer moments."""
+
+    name: str
+    count: int
+    sd: float
+
+    def __post_init__(self) -> None:
+        validate.integer("count", self.count, 0)
+        _positive("sd", self.sd)
+
+
+@dataclass(frozen=True)
+class GaussianStep(Record):
+    """One noisy vector.
+
+    Parameters
+    ----------
+    query : str
+        What the vector holds, e.g. ``"moments"``.
+    sensitivity : float
+        L2 sensitivity in units of the integer moments, coordinates weighted by (sd of the first group)/(own sd).
+    groups : tuple of NoiseGroup
+        The law of the noise.
+    lattice : int
+        The noise lies on multiples of 2^lattice.
+    mu : float
+        The step is μ-GDP up to the lattice term.
+    eta : float
+        Total variation between the noise and the Gaussian rounded to the lattice.
+    """
+
+    query: str
+    sensitivity: float
+    groups: tuple[NoiseGroup, ...]
+    lattice: int
+    mu: float
+    eta: float
+
+    def __post_init__(self) -> None:
+        _positive("sensitivity", self.sensitivity)
+        _positive("mu", self.mu)
+        validate.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
+        validate.integer("-lattice", -self.lattice, 0)
+        if not self.groups or not all(isinstance(group, NoiseGroup) for group in self.groups):
+            raise InvalidParameter.of("groups", "NoiseGroup records", self.groups)
+
+    def sd(self, name: str) -> float | None:
+        """Standard deviation of the group ``name``, or None when there is no such group."""
+        return next((group.sd for group in self.groups if group.name == name), None)
+
+
+@dataclass(frozen=True)
+class ReleaseEvent(Record):
+    """What one release was charged, all rounds together.
+
+    Parameters
+    ----------
+    budget : Budget
+        The guarantee that was asked for.
+    mu, eta : float
+        What is charged: the release is μ-GDP up to a total variation η.
+    mechanism : {"default", "paper"}
+        Analytic Gaussian noise on the isometric half-vectorisation and the trace, or the paper's Algorithm 1.
+    n_samples : int
+        Number of rows; public.
+    rows_per_person : int
+    neighbours : str
+    seeded : bool
+        The noise came from a seed that somebody knows: nothing is private, and the charge is μ = ∞.
+    """
+
+    budget: Budget
+    mu: float
+    eta: float
+    mechanism: str
+    n_samples: int
+    rows_per_person: int
+    neighbours: str
+    seeded: bool
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, Budget):
+            raise InvalidParameter.of("budget", "a Budget", self.budget)
+        _positive("mu", self.mu)
+        validate.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
+        validate.choice("mechanism", self.mechanism, ["default", "paper"])
+        validate.integer("n_samples", self.n_samples, 1)
+        validate.integer("rows_per_person", self.rows_per_person, 1)
+        validate.choice("neighbours", self.neighbours, ["replace"])
+        validate.flag("seeded", self.seeded)
+
+    @property
+    def charged_mu(self) -> float:
+        """What a ledger must count: ∞ for a seeded release."""
+        return math.inf if self.seeded else self.mu
+
+    def delta(self, epsilon: float) -> float:
+        """The δ that really holds at ε, lattice included."""
+        return 1.0 if self.seeded else delta_of(self.mu, epsilon, self.eta)
+
+    def epsilon(self, delta: float) -> float:
+        """The ε that really holds at δ, lattice included."""
+        return epsilon_of(self.charged_mu, delta, self.eta)
+
+    @property
+    def keeps_budget(self) -> bool:
+        """Whether the (ε, δ) that was asked for really holds."""
+        return not self.seeded and self.delta(self.budget.epsilon) <= self.budget.delta
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one sentence."""
+        who = "one record" if self.rows_per_person == 1 else f"one person (up to {self.rows_per_person} records)"
+        if self.seeded:
+            return "Seeded: not private. The noise came from a known seed; this is a simulation."
+        epsilon, delta = self.budget.epsilon, self.budget.delta
+        if not self.keeps_budget:
+            epsilon = self.epsilon(delta)
+        return (
+            f"({epsilon:.4g}, {delta:.4g})-differentially private against replacing {who}; "
+            f"the number of records, {self.n_samples}, is public."
+        )
