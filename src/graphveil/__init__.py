@@ -31,7 +31,7 @@ _HOME = {
     "Release": "graphveil.spec.released",
     "release": "graphveil.gate",
 }
-_MODULES = ("exceptions", "simulate")
+_MODULES = ("exceptions", "metrics", "simulate")
 
 __all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605 - the map above is the one list
 
