@@ -135,15 +135,23 @@ def test_likelihood_losses_are_free_of_any_change_of_coordinates(loss):
 
 
 def test_small_losses_do_not_drown_in_rounding():
-    """At (1 + h)Θ the entropy loss is p(h − log(1 + h)), about ph²/2: here 3e-20, far below the rounding of p."""
-    theta, h = np.diag([1.0, 2.0, 4.0, 8.0]), 2.0**-33
-    assert entropy_loss(theta * (1 + h), theta) == pytest.approx(4 * h**2 / 2, rel=1e-4)
-    assert quadratic_loss(theta * (1 + h), theta) == pytest.approx(4 * h**2, rel=1e-4)
+    """At (1 + h)Θ the entropy loss is p(h − log(1 + h)) ≈ ph²/2: here 2e-14; log(1 + h) would be off by 1e-16."""
+    theta, h = positive_definite(4, 0), 1e-7
+    assert entropy_loss(theta * (1 + h), theta) == pytest.approx(4 * h**2 / 2, rel=1e-5, abs=0)
+    assert quadratic_loss(theta * (1 + h), theta) == pytest.approx(4 * h**2, rel=1e-5, abs=0)
+
+
+@pytest.mark.parametrize("c", [0.6, 0.4, 1e-3, 1e-14, 1e-20, 1e-200, 1e100])
+def test_large_losses_keep_their_digits_too(c):
+    """Both sides of the switch of formulas, and multiples whose 1 + e rounds to 0."""
+    theta = positive_definite(4, 0)
+    assert entropy_loss(c * theta, theta) == pytest.approx(4 * (c - math.log(c) - 1), rel=1e-10)
 
 
 @pytest.mark.parametrize("loss", [entropy_loss, kullback_leibler])
-def test_an_estimate_that_is_no_precision_matrix_costs_infinity(loss):
-    theta = positive_definite(3, 0)
+@pytest.mark.parametrize("seed", range(20))
+def test_an_estimate_that_is_no_precision_matrix_costs_infinity(loss, seed):
+    theta = positive_definite(3, seed)
     assert loss(np.zeros((3, 3)), theta) == math.inf
     assert loss(-theta, theta) == math.inf
     assert loss(theta - 2 * np.linalg.eigvalsh(theta)[0] * np.eye(3), theta) == math.inf
