@@ -12,6 +12,7 @@ Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphveil.exceptions import GuaranteeError, InvalidParameter, PrivacyWarning, SourceError
@@ -138,7 +139,7 @@ def release(
     if ledger is not None and dataset is not None:
         ledger.charge(dataset, event)
     rounds_done = (Round(step, _noisy_averages(moments, layout, step, encoder.lattice.unit, noise)),)
-    return Release(event, domain, augment, rounds_done, _versions())
+    return Release(event, domain, augment, rounds_done, dict(_versions()))
 
 
 def _noisy_averages(
@@ -173,6 +174,7 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
         raise GuaranteeError("The noise does not keep the budget; nothing is released.")
 
 
+@cache
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 

@@ -58,9 +58,11 @@ class SecureSource:
     @staticmethod
     def _draw(scale: float, size: int, workers: int) -> "NDArray[np.int64]":
         counts = [min(_CHUNK, size - start) for start in range(0, size, _CHUNK)]
-        with ThreadPoolExecutor(workers) as pool:
-            chunks = list(pool.map(lambda count: _opendp_draw(scale, count), counts))
-        noise = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
+        if len(counts) <= 1:
+            noise = _opendp_draw(scale, size)
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                noise = np.concatenate(list(pool.map(lambda count: _opendp_draw(scale, count), counts)))
         if noise.shape != (size,):
             raise GuaranteeError("The noise sampler returned a wrong number of values; nothing is released.")
         return noise

@@ -94,8 +94,8 @@ def _piece_rows(width: int) -> int:
 
 
 def _as_floats(rows: "NDArray[np.generic]") -> "NDArray[np.float64]":
-    """C-contiguous float64; masked values become NaN."""
+    """C-contiguous, aligned float64; masked values become NaN."""
     with np.errstate(all="ignore"):  # a warning about a cast would tell something about a value
         if isinstance(rows, np.ma.MaskedArray):
             rows = np.ma.filled(rows.astype(np.float64), np.nan)
-        return np.ascontiguousarray(rows, dtype=np.float64)
+        return np.require(rows, dtype=np.float64, requirements=["C", "ALIGNED", "ENSUREARRAY"])

@@ -113,6 +113,10 @@ class _Frame(Blocks):
         label = None if labels is None else labels.column
         self._names = domain.columns if domain.columns is not None else tuple(n for n in names if n != label)
         self.columns, self.n_features = self._names, len(self._names)
+        if label in self._names:
+            raise SourceError(
+                f"Column {label!r} is the label and cannot be a feature too: take it out of domain.columns."
+            )
         wanted = [*self._names] if label is None else [*self._names, label]
         for name in wanted:
             if name not in names:
@@ -225,7 +229,9 @@ def _column_names(frame: Any) -> list[str]:
 
 def _selected(frame: Any, names: list[str], wanted: list[str]) -> Any:
     """Keep only wanted columns where the conversion to Arrow would look at values of the others."""
-    if not hasattr(frame, "dtypes") or not hasattr(frame, "iloc"):
+    if type(frame).__module__.startswith("polars."):
+        return _quietly(lambda: frame.select(wanted))
+    if not hasattr(frame, "iloc"):
         return frame
     frame = frame.iloc[:, [names.index(name) for name in wanted]]  # pandas
     frame = frame.set_axis(wanted, axis=1).reset_index(drop=True)

@@ -22,7 +22,8 @@ Proof: ``privacy/proofs/quantisation.md``.
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+from numba import f8, njit, void
+from numba.core.types import Array
 
 from graphveil.spec.augment import Augment
 from graphveil.spec.domain import Domain
@@ -31,18 +32,19 @@ from graphveil.spec.lattice import RowLattice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Encoder"]
+__all__ = ["Encoder", "encode_ball"]
+
+_INPUT = Array(f8, 2, "C", readonly=True)  # a mutable array converts to this, a read-only one to nothing else
 
 
-@njit("void(f8[:,::1], f8[::1], f8[::1], f8[:,::1], f8, f8[:,::1])", cache=True, nogil=True, error_model="numpy")
+@njit(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1]), cache=True, nogil=True, error_model="numpy")
 def _encode_box(rows, centre, half, ends, levels, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Clamp to the box and round to ``levels`` steps on either side of the centre: |k| ≤ levels exactly."""
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             value = (rows[i, j] - centre[j]) / half[j]
-            value = value if value == value else 0.0  # NaN  # noqa: PLR0124
-            value = max(min(value, ends[1, j]), ends[0, j])
-            out[i, j] = np.rint(value * levels)
+            inside = max(min(value, ends[1, j]), ends[0, j])
+            out[i, j] = np.rint(inside * levels) if value == value else 0.0  # NaN  # noqa: PLR0124
 
 
 @njit("f8(f8[:,::1], i8, i8)", cache=True, nogil=True)
@@ -73,17 +75,15 @@ def _exact_square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: n
     return total
 
 
-@njit(
-    "void(f8[:,::1], f8[::1], f8[::1], f8[:,::1], f8, f8, f8, f8[:,::1])", cache=True, nogil=True, error_model="numpy"
-)
-def _encode_ball(rows, centre, half, ends, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+@njit(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8, f8, f8[:, ::1]), cache=True, nogil=True, error_model="numpy")
+def encode_ball(rows, centre, half, ends, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Clamp to the box, shorten to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``."""
     p = rows.shape[1]
     for i in range(rows.shape[0]):
         for j in range(p):
             value = (rows[i, j] - centre[j]) / half[j]
-            value = value if value == value else 0.0  # NaN  # noqa: PLR0124
-            out[i, j] = max(min(value, ends[1, j]), ends[0, j])
+            inside = max(min(value, ends[1, j]), ends[0, j])
+            out[i, j] = inside if value == value else 0.0  # NaN  # noqa: PLR0124
         square = _square_norm(out, i, p)
         if square == np.inf:  # the squares overflow: bring the largest entry to 1 first; the row is too long anyway
             largest = 0.0
@@ -133,7 +133,7 @@ class Encoder:
             _encode_box(rows, self._centre, self._half, self._ends, float(lattice.levels), out)
         else:
             norm, bound = self._norm, float(lattice.row_square)
-            _encode_ball(rows, self._centre, self._half, self._ends, norm, lattice.ball, bound, out)
+            encode_ball(rows, self._centre, self._half, self._ends, norm, lattice.ball, bound, out)
         if codes is not None:
             known = np.flatnonzero(codes >= 0)
             out[:, p:] = 0.0

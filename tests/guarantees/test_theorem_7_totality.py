@@ -1,0 +1,270 @@
+"""Theorem 7: every record lands in the ball, none raises, and nothing that is said holds a number of the data."""
+
+import logging
+import traceback
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import graphveil as gv
+from graphveil.exceptions import GraphveilError, SourceError
+from graphveil.spec.lattice import RowLattice
+from support import encoded
+
+BUDGET = gv.Budget(1.0, 1e-6)
+# Written so that no source line, which a traceback may quote, holds its digits together.
+CANARY = float("".join(["27", "18", "28"])) + 0.25
+CANARY_DIGITS = str(int(CANARY))
+
+ANY_FLOAT = st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True, width=64)
+
+
+@settings(max_examples=300)
+@given(
+    hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=ANY_FLOAT),
+    st.sampled_from([{"bounds": (-1, 1)}, {"bounds": (0, 1e-140)}, {"bounds": (-1e140, 2e140)}, {"data_norm": 1.0},
+                     {"data_norm": 1e-140}, {"data_norm": 1e140}, {"bounds": (-1, 7), "data_norm": 0.5}]),
+    st.sampled_from([None, gv.Constant(), gv.Labels(["a"])]),
+)  # fmt: skip
+def test_every_bit_pattern_lands_in_the_ball(rows, domain, augment):
+    domain = gv.Domain(**domain)
+    codes = np.zeros(len(rows), dtype=np.intp) if isinstance(augment, gv.Labels) else None
+    out = encoded(rows, domain, augment, codes)
+    p = rows.shape[1]
+    lattice = RowLattice.of(domain.matched_to(None, p), augment)
+    integers = np.array([[int(value) for value in row] for row in out], dtype=object)
+    np.testing.assert_array_equal(integers.astype(float), out)
+    assert (integers[:, :p] ** 2).sum(axis=1).max() <= lattice.row_square
+    assert (integers**2).sum(axis=1).max() <= lattice.total_square
+
+
+@settings(max_examples=200)
+@given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=9), elements=ANY_FLOAT))
+def test_a_row_depends_on_itself_alone(rows):
+    for domain in (gv.Domain(bounds=(-2, 1)), gv.Domain(data_norm=1.0)):
+        together = encoded(rows, domain)
+        np.testing.assert_array_equal(together, np.vstack([encoded(row[None], domain) for row in rows]))
+
+
+def test_the_edge_cases_of_the_table():
+    box = gv.Domain(bounds=([0, 0, 0, 0, 0], [2, 2, 2, 2, 2]))
+    levels = RowLattice.of(box, gv.Constant()).levels
+    rows = np.array([[np.nan, np.inf, -np.inf, 1e308, 1.0]])
+    np.testing.assert_array_equal(encoded(rows, box, gv.Constant())[0, :5], [0, levels, -levels, levels, 0])
+    ball = gv.Domain(data_norm=5.0, n_features=2)
+    size = RowLattice.of(ball, None).ball
+    np.testing.assert_array_equal(encoded([[np.inf, np.nan]], ball), [[size, 0]])
+    np.testing.assert_allclose(encoded([[-np.inf, np.inf]], ball), [[-size / 2**0.5, size / 2**0.5]], atol=1)
+    np.testing.assert_allclose(encoded([[3e300, 4e300]], ball), [[0.6 * size, 0.8 * size]], atol=1)
+    np.testing.assert_array_equal(encoded([[5e-324, -0.0]], ball), [[0, 0]])
+    np.testing.assert_allclose(encoded([[0.3, -0.4]], ball), [[0.06 * size, -0.08 * size]], atol=1)
+
+
+def test_without_augmentation_bounds_scale_and_do_not_shift():
+    domain = gv.Domain(bounds=([20, -1], [80, 4]))
+    levels = RowLattice.of(domain, None).levels
+    rows = [[40, 2], [100, -9], [0, 0], [np.nan, np.nan]]
+    expected = np.array([[0.5, 0.5], [1, -0.25], [0.25, 0], [0, 0]]) * levels
+    np.testing.assert_allclose(encoded(rows, domain), expected, atol=1)
+
+
+# ------------------------------------------------------------------ ten thousand bad inputs and a canary
+class Exploding:
+    """A source of the user's that quotes a value when it fails."""
+
+    def __init__(self, after):
+        self.after = after
+
+    def __iter__(self):
+        for _ in range(self.after):
+            yield np.full((2, 2), CANARY)
+        raise ValueError(f"could not convert {CANARY} to something")
+
+
+def bad_input(rng):
+    """One random input out of about fifty kinds, with the canary inside."""
+    n, p = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    rows = rng.choice([CANARY, -CANARY, 0.0, 1.0, np.nan, np.inf, -np.inf, 5e-324, 1e308, -1e308], size=(n, p))
+    rows[0, 0] = CANARY
+    names = [f"c{j}" for j in range(p)]
+    text = rows.astype(str)
+    mixed = rows.astype(object)
+    mixed[-1, -1] = str(CANARY)
+    safe = np.where(np.isfinite(rows), np.clip(rows, -1e9, 1e9), 0.0)
+    makers = [
+        lambda: rows,
+        lambda: np.asfortranarray(rows),
+        lambda: rows.astype(np.float32),
+        lambda: rows.astype(np.float16),
+        lambda: safe.astype(np.int64),
+        lambda: safe.astype(np.int32),
+        lambda: rows > 0,
+        lambda: rows.astype(complex),
+        lambda: mixed,
+        lambda: text,
+        lambda: text.astype(bytes),
+        lambda: safe.astype("datetime64[s]"),
+        lambda: safe.astype("timedelta64[s]"),
+        lambda: np.ma.masked_greater(safe, 0.5),
+        lambda: np.ma.masked_all((n, p)),
+        lambda: safe.view(np.matrix),
+        lambda: scipy.sparse.csr_matrix(safe),
+        lambda: scipy.sparse.coo_array(safe),
+        lambda: rows[0],
+        lambda: rows[None],
+        lambda: rows[:0],
+        lambda: rows[:, :0],
+        lambda: np.float64(CANARY),
+        lambda: CANARY,
+        lambda: str(CANARY),
+        lambda: str(CANARY).encode(),
+        lambda: None,
+        lambda: {"a": [CANARY]},
+        lambda: {CANARY},
+        lambda: rows.tolist(),
+        lambda: [],
+        lambda: [rows, rows],
+        lambda: [rows, rows[:, :-1]],
+        lambda: [rows, text],
+        lambda: [rows, rows.tolist()],
+        lambda: (rows, rows),
+        lambda: iter([rows]),
+        lambda: (batch for batch in [rows]),
+        lambda: map(np.asarray, [rows]),
+        lambda: Exploding(int(rng.integers(0, 3))),
+        lambda: np.rec.fromarrays(list(safe.T)),
+        lambda: pd.DataFrame(rows, columns=names),
+        lambda: pd.DataFrame(rows, columns=names).astype("Float64"),
+        lambda: pd.DataFrame(mixed, columns=names),
+        lambda: pd.DataFrame(text, columns=names),
+        lambda: pd.DataFrame(safe, columns=["c0"] * p),
+        lambda: pd.DataFrame(safe, columns=names).astype("category"),
+        lambda: pd.DataFrame(text, columns=names).astype("category"),
+        lambda: pd.DataFrame(safe, columns=names, index=rows[:, 0]),
+        lambda: pd.DataFrame(safe.astype("datetime64[s]"), columns=names),
+        lambda: pd.DataFrame({"c0": [[CANARY]] * n}),
+        lambda: pd.DataFrame({"c0": [complex(CANARY)] * n}),
+        lambda: pd.Series(rows[:, 0]),
+        lambda: pl.DataFrame(rows, schema=names),
+        lambda: pl.DataFrame(text, schema=names),
+        lambda: pl.DataFrame({"c0": [CANARY, None]}),
+        lambda: pl.DataFrame({"c0": pl.Series([CANARY] * n, dtype=pl.Object)}),
+        lambda: pl.DataFrame({"c0": [[CANARY]] * n}),
+        lambda: pl.DataFrame(rows, schema=names).lazy(),
+        lambda: pa.table({"c0": pa.array([CANARY, None])}),
+        lambda: pa.table({"c0": pa.array([None, None])}),
+        lambda: pa.table({"c0": pa.array(text[:, 0])}),
+        lambda: pa.table({"c0": pa.array(safe[:, 0]).dictionary_encode()}),
+        lambda: pa.table({"c0": pa.array(text[:, 0]).dictionary_encode()}),
+        lambda: pa.table([pa.array(safe[:, 0])] * 2, names=["c0", "c0"]),
+        lambda: pa.table({"c0": pa.array([int(CANARY)] * n, pa.decimal128(20, 2))}),
+        lambda: pa.table({"c0": pa.array([{"x": CANARY}])}),
+        lambda: pa.table({"c0": pa.array([int(CANARY)], pa.timestamp("s"))}),
+        lambda: pa.table({"c0": pa.array(safe[:, 0])}).to_reader(),
+        lambda: pa.record_batch({"c0": pa.array(safe[:, 0])}),
+        lambda: pa.table({}),
+    ]
+    with warnings.catch_warnings():  # what numpy says about the making of such inputs is not ours
+        warnings.simplefilter("ignore")
+        return makers[int(rng.integers(len(makers)))]()
+
+
+def everything_said(error):
+    """The message, the whole traceback, and those of all errors behind it, shown or suppressed."""
+    said, stack, seen = [], [error], set()
+    while stack:
+        current = stack.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        said += [repr(current), str(current), *map(repr, current.args), *getattr(current, "__notes__", [])]
+        said += traceback.format_exception(current, chain=False)
+        stack += [current.__cause__, current.__context__]
+    return "\n".join(said)
+
+
+DOMAINS = [
+    gv.Domain(bounds=(-1, 1)),
+    gv.Domain(data_norm=1.0),
+    gv.Domain(columns=["c0"], bounds=(-1, 1)),
+    gv.Domain(n_features=2, data_norm=3.0),
+]
+AUGMENTS = [None, "mean", gv.Labels(["a", "b"]), gv.Labels(["a"], column="c0")]
+
+
+def probe(source, domain, augment, caplog):
+    """Release it; return what was said, whether it succeeded, and the error."""
+    said, error, result = [], None, None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = gv.release(source, domain=domain, budget=BUDGET, augment=augment, random_state=0)
+        except BaseException as problem:
+            error = problem
+            said.append(everything_said(problem))
+    said += [str(item.message) for item in caught]
+    said += [record.getMessage() for record in caplog.records]
+    said.append(repr(result))
+    return "\n".join(said), error, [item.category for item in caught]
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_ten_thousand_bad_inputs_say_nothing_about_the_data(part, caplog):
+    rng = np.random.default_rng(part)
+    caplog.set_level(logging.DEBUG)
+    released = refused = 0
+    for _ in range(1000):
+        augment = AUGMENTS[int(rng.choice(4, p=[0.6, 0.2, 0.1, 0.1]))]
+        source = bad_input(rng)
+        if isinstance(augment, gv.Labels) and augment.column is None and rng.random() < 0.7:
+            source = (source, [str(CANARY), "a", None, CANARY, b"b"][: int(rng.integers(1, 6))])
+        said, error, categories = probe(source, DOMAINS[int(rng.integers(4))], augment, caplog)
+        assert CANARY_DIGITS not in said, said
+        assert error is None or isinstance(error, GraphveilError), said
+        assert set(categories) <= {gv.exceptions.PrivacyWarning}
+        released += error is None
+        refused += error is not None
+    assert released > 150
+    assert refused > 150
+
+
+def test_the_search_would_find_a_leak(caplog):
+    class Leaky(Exploding):
+        def __iter__(self):
+            raise SourceError(f"value {CANARY}")
+
+    said, error, _ = probe(Leaky(0), DOMAINS[0], None, caplog)
+    assert error is not None
+    assert CANARY_DIGITS in said
+
+
+def test_what_is_refused_depends_on_the_schema_and_not_on_values():
+    """The same schema with harmless and with hostile values: same outcome."""
+    hostile = [np.nan, np.inf, 1e308, 5e-324, CANARY]
+    for value in hostile:
+        for source in (
+            np.full((3, 2), value),
+            pd.DataFrame({"a": [value], "b": [1.0]}),
+            pl.DataFrame({"a": [value], "b": [1.0]}),
+            pa.table({"a": [value], "b": [1.0]}),
+        ):
+            assert gv.release(source, domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET).n_samples > 0
+
+
+def test_objects_of_the_private_side_have_blind_reprs():
+    from graphveil.rows.blocks import open_source
+    from graphveil.rows.clipping import Encoder
+
+    domain = gv.Domain(bounds=(-1, 1), n_features=1)
+    for source in (np.full((2, 1), CANARY), pd.DataFrame({"a": [CANARY]}), [np.full((2, 1), CANARY)]):
+        assert CANARY_DIGITS not in repr(open_source(source, domain, None))
+    assert CANARY_DIGITS not in repr(open_source((np.full((1, 1), CANARY), ["a"]), domain, gv.Labels(["a"])))
+    assert "object at" in repr(Encoder(domain, None))
