@@ -1,0 +1,185 @@
+"""Theorem 11: check and read first, charge the whole event, then draw; before the charge a failure spends nothing."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import GraphveilError, PrivacyWarning
+from graphveil.privacy import randomness
+
+DOMAIN = gv.Domain(bounds=(-1, 1))
+BUDGET = gv.Budget(1.0, 1e-6)
+ROWS = np.zeros((30, 3))
+
+
+class Diary:
+    """A ledger that only remembers, together with when noise was drawn and rows were read."""
+
+    def __init__(self, monkeypatch=None, refuse=False):
+        self.entries, self.events, self.refuse = [], [], refuse
+        if monkeypatch is not None:
+            draw = randomness._opendp_draw
+
+            def watched(scale, count):
+                self.entries.append("draw")
+                return draw(scale, count)
+
+            monkeypatch.setattr(randomness, "_opendp_draw", watched)
+
+    def charge(self, dataset, event):
+        if self.refuse:
+            raise GraphveilError("no budget left")
+        self.entries.append("charge")
+        self.events.append((dataset, event))
+
+
+def test_reading_then_charge_then_noise(monkeypatch):
+    diary = Diary(monkeypatch)
+    item = gv.release(
+        ROWS,
+        domain=DOMAIN,
+        budget=BUDGET,
+        ledger=diary,
+        dataset="patients",
+        progress=lambda done: diary.entries.append("read"),
+    )
+    assert diary.entries[0] == "read"
+    assert diary.entries.count("charge") == 1
+    assert diary.entries.index("charge") > max(i for i, e in enumerate(diary.entries) if e == "read")
+    assert "draw" not in diary.entries[: diary.entries.index("charge")]
+    assert "draw" in diary.entries
+    assert diary.events == [("patients", item.event)]
+
+
+def test_what_is_charged_is_what_was_drawn():
+    diary = Diary()
+    item = gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d")
+    (_, event), *_ = diary.events
+    assert math.sqrt(sum(r.step.mu**2 for r in item.rounds)) <= event.mu
+    assert sum(r.step.eta for r in item.rounds) <= event.eta
+    assert event.keeps_budget
+    assert event.charged_mu == event.mu < BUDGET.mu
+
+
+def test_a_refused_charge_draws_nothing(monkeypatch):
+    diary = Diary(monkeypatch, refuse=True)
+    with pytest.raises(GraphveilError, match="no budget left"):
+        gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d")
+    assert "draw" not in diary.entries
+
+
+class Broken:
+    def __iter__(self):
+        yield ROWS
+        raise OSError(5, "disk")
+
+
+class Interrupted:
+    def __iter__(self):
+        yield ROWS
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"source": Broken()}, GraphveilError),
+        ({"source": Interrupted()}, KeyboardInterrupt),
+        ({"source": ROWS[:0]}, GraphveilError),
+        ({"source": [ROWS, ROWS[:, :2]]}, GraphveilError),
+        ({"mechanism": "nonsense"}, GraphveilError),
+        ({"mechanism": "paper", "budget": gv.Budget(1.5, 1e-6)}, GraphveilError),
+        ({"augment": "median"}, GraphveilError),
+        ({"rounds": 2}, GraphveilError),
+        ({"rounds": 0}, GraphveilError),
+        ({"random_state": "seed"}, GraphveilError),
+        ({"random_state": -1}, GraphveilError),
+        ({"budget": (1.0, 1e-6)}, GraphveilError),
+        ({"domain": {"bounds": (-1, 1)}}, GraphveilError),
+    ],
+)
+def test_a_failure_before_the_charge_spends_nothing(arguments, error):
+    diary = Diary()
+    call = {"source": ROWS, "domain": DOMAIN, "budget": BUDGET, **arguments}
+    with pytest.raises(error):
+        gv.release(call.pop("source"), **call, ledger=diary, dataset="d")
+    assert diary.entries == []
+
+
+def test_a_failure_of_the_sampler_after_the_charge_shows_nothing_and_stays_spent(monkeypatch):
+    diary = Diary()
+
+    def fails(scale, count):
+        raise MemoryError
+
+    monkeypatch.setattr(randomness, "_opendp_draw", fails)
+    with pytest.raises(MemoryError):
+        gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d")
+    assert diary.entries == ["charge"]
+
+
+def test_a_sampler_that_returns_too_little_is_caught(monkeypatch):
+    monkeypatch.setattr(randomness, "_opendp_draw", lambda scale, count: np.zeros(count - 1, dtype=np.int64))
+    with pytest.raises(GraphveilError, match="wrong number of values"):
+        gv.release(ROWS, domain=DOMAIN, budget=BUDGET)
+
+
+def test_seeded_releases_are_charged_as_infinite_and_say_so():
+    diary = Diary()
+    item = gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d", random_state=1)
+    assert diary.events[0][1].charged_mu == math.inf
+    assert item.seeded
+    assert not item.event.keeps_budget
+    assert item.event.epsilon(1e-6) == math.inf
+    assert item.event.delta(1.0) == 1.0
+    assert "not private" in item.guarantee
+    assert "not private" in repr(item)
+
+
+def test_ledger_and_dataset_go_together():
+    for arguments in ({"ledger": Diary()}, {"dataset": "d"}):
+        with pytest.raises(GraphveilError, match="ledger and dataset go together"):
+            gv.release(ROWS, domain=DOMAIN, budget=BUDGET, **arguments)
+
+
+def test_delta_of_one_over_n_is_warned_about():
+    with pytest.warns(PrivacyWarning, match="at least 1/n"):
+        gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(1.0, 1 / 30))
+    gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(1.0, 1 / 31))
+
+
+PATIENT = """
+import sys, time, numpy as np, graphveil as gv
+class Slow:
+    def __iter__(self):
+        for i in range(10_000):
+            if i == 2:
+                print("reading", flush=True)
+            time.sleep(0.002)
+            yield np.zeros((100, 5))
+class Ledger:
+    def charge(self, dataset, event):
+        print("charged", flush=True)
+gv.release(Slow(), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-9), ledger=Ledger(), dataset="d")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_while_reading_stops_soon_and_spends_nothing():
+    process = subprocess.Popen(
+        [sys.executable, "-c", PATIENT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline().strip() == "reading"
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    out, err = process.communicate(timeout=15)
+    assert time.monotonic() - started < 10  # the whole pass would take more than 20 s
+    assert "KeyboardInterrupt" in err
+    assert "charged" not in out
