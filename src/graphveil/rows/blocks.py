@@ -2,6 +2,7 @@
 
 What may go wrong is decided by the schema (types, shapes, names) and by I/O, never by a value: types are not inferred
 from values, and what a foreign library says about a value it dislikes is dropped: an error message is published.
+Argument: ``privacy/proofs/totality.md`` (theorem 7).
 """
 
 import os

@@ -37,7 +37,7 @@ def delta_of(mu: float, epsilon: float, eta: float = 0.0) -> float:
     from scipy.special import erfcx
 
     if mu == 0.0:
-        return (1.0 + math.exp(epsilon)) * eta if eta else 0.0
+        return (1.0 + _exp(epsilon)) * eta if eta else 0.0
     ratio = epsilon / mu
     u, w = ratio - mu / 2.0, ratio + mu / 2.0
     scale = 0.5 * math.exp(-0.5 * u * u)

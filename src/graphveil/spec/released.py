@@ -130,7 +130,7 @@ class Release:
         if isinstance(self.augment, Constant):
             # E[bbᵀ] = mmᵀ + Var(b): add what the noise of the mean takes away on the diagonal.
             moment = moment - np.outer(self._mean, self._mean) + self._mean_sd**2 * np.eye(p)
-        return half[:, None] * moment * half
+        return np.asarray(moment * np.outer(half, half))
 
     @property
     def noise_sd(self) -> "Matrix":
@@ -146,7 +146,7 @@ class Release:
             square, sd2 = self._mean**2, self._mean_sd**2
             product = sd2 * (square[:, None] + square) + sd2**2
             variance = variance + product + np.diag(np.diag(product))
-        return np.asarray(np.sqrt(variance) * half[:, None] * half)
+        return np.asarray(np.sqrt(variance) * np.outer(half, half))
 
     @property
     def noise_scale(self) -> float:
@@ -158,7 +158,7 @@ class Release:
         """Rows that would give as noisy an estimate without privacy: 1/n_eff = 1/n + (σ/mean eigenvalue)²/2."""
         _, half = self._frame
         p = half.size
-        mean_eigenvalue = float(np.trace(self.second_moment / half[:, None] / half)) / p
+        mean_eigenvalue = float(np.trace(self.second_moment / np.outer(half, half))) / p
         relative = self.noise_scale / max(mean_eigenvalue, self.noise_scale / np.sqrt(p))
         return float(1.0 / (1.0 / self.n_samples + relative**2 / 2.0))
 

@@ -1,0 +1,167 @@
+"""The gate as a whole: right numbers, right laws, and the corners of its inputs."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import GuaranteeError, InvalidParameter, PrivacyWarning, SourceError
+
+BUDGET = gv.Budget(1.0, 1e-6)
+GENEROUS = gv.Budget(40.0, 1e-6)  # almost no noise
+RNG = np.random.default_rng(11)
+MIXING = np.array([[1.0, 0.6, 0.0], [0.0, 1.0, -0.3], [0.0, 0.0, 0.5]])
+ROWS = RNG.normal(size=(100_000, 3)) @ MIXING + [3.0, 0.0, -1.0]
+WIDE = gv.Domain(bounds=([-4, -6, -6], [10, 6, 4]))
+
+
+def test_second_moment_about_the_origin():
+    item = gv.release(ROWS, domain=WIDE, budget=GENEROUS)
+    assert item.location is None
+    np.testing.assert_array_equal(item.origin, np.zeros(3))
+    np.testing.assert_allclose(item.second_moment, ROWS.T @ ROWS / len(ROWS), atol=5 * item.noise_sd.max() + 1e-3)
+    np.testing.assert_array_equal(item.second_moment, item.second_moment.T)
+
+
+def test_mean_and_covariance():
+    item = gv.release(ROWS, domain=WIDE, budget=GENEROUS, augment="mean")
+    np.testing.assert_allclose(item.location, ROWS.mean(axis=0), atol=1e-3)
+    np.testing.assert_allclose(item.second_moment, np.cov(ROWS.T), atol=5 * item.noise_sd.max() + 1e-3)
+    np.testing.assert_array_equal(item.origin, item.location)
+
+
+def test_class_counts_and_class_means():
+    labels = np.where(ROWS[:, 0] > 4, "high", "low")
+    labels[:1000] = "unheard of"
+    for augment in (gv.Labels(["low", "high"]), gv.Labels(["low", "high"], weight=1.0)):
+        item = gv.release((ROWS, labels), domain=WIDE, budget=GENEROUS, augment=augment)
+        np.testing.assert_allclose(item.class_counts, [(labels == "low").sum(), (labels == "high").sum()], atol=20)
+        means = [ROWS[labels == name].mean(axis=0) for name in ("low", "high")]
+        np.testing.assert_allclose(item.class_locations, means, atol=5e-3)
+        np.testing.assert_allclose(item.origin, [3, 0, -1])
+        centred = ROWS - item.origin
+        np.testing.assert_allclose(item.second_moment, centred.T @ centred / len(ROWS), atol=0.01)
+
+
+def test_a_class_that_nobody_has_gives_nan_or_noise_but_no_error():
+    item = gv.release(
+        (ROWS[:50], ["a"] * 50), domain=WIDE, budget=BUDGET, augment=gv.Labels(["a", "b"]), random_state=3
+    )
+    assert item.class_counts.shape == (2,)
+    assert np.isnan(item.class_locations[item.class_counts <= 0]).all()
+
+
+@pytest.mark.parametrize("n", [100, 10_000])
+@pytest.mark.parametrize("k", [1, 4])
+def test_noise_scale_is_the_theorem(n, k):
+    """σ = √2 R² k/(nμ) in scaled units, within the permille that the lattice costs."""
+    domain = gv.Domain(bounds=(-1, 1), rows_per_person=k)
+    item = gv.release(np.zeros((n, 5)), domain=domain, budget=BUDGET)
+    assert item.noise_scale == pytest.approx(math.sqrt(2) * 5 * k / (n * BUDGET.mu), rel=1e-3)
+    assert item.noise_scale >= math.sqrt(2) * 5 * k / (n * BUDGET.mu) * (1 - 1e-5)  # the lattice's own reserve
+
+
+def test_default_noise_is_smaller_than_the_papers():
+    ours = gv.release(ROWS, domain=gv.Domain(data_norm=5.0), budget=BUDGET)
+    papers = gv.release(ROWS, domain=gv.Domain(data_norm=5.0), budget=BUDGET, mechanism="paper")
+    off_diagonal = ~np.eye(3, dtype=bool)
+    assert (papers.noise_sd / ours.noise_sd)[off_diagonal].min() > 1.25 * math.sqrt(2) * 0.99
+    assert (papers.noise_sd / ours.noise_sd).min() > 1.25
+
+
+def test_papers_mechanism_beyond_its_proof():
+    domain = gv.Domain(data_norm=5.0)
+    with pytest.raises(GuaranteeError, match=r"proved for epsilon ≤ 1 only, got epsilon=2\.0"):
+        gv.release(ROWS, domain=domain, budget=gv.Budget(2.0, 1e-6), mechanism="paper")
+    kept = gv.release(ROWS, domain=domain, budget=gv.Budget(2.0, 1e-6), mechanism="paper", allow_unproven=True)
+    assert kept.event.keeps_budget
+    broken = gv.release(ROWS, domain=domain, budget=gv.Budget(10.0, 1e-6), mechanism="paper", allow_unproven=True)
+    assert not broken.event.keeps_budget
+    assert broken.event.epsilon(1e-6) > 10.0
+    assert f"({broken.event.epsilon(1e-6):.4g}, 1e-06)" in broken.guarantee
+
+
+def test_papers_mechanism_takes_no_augmentation():
+    with pytest.raises(InvalidParameter, match='augment must be None with mechanism="paper"'):
+        gv.release(ROWS, domain=WIDE, budget=BUDGET, mechanism="paper", augment="mean")
+
+
+@pytest.mark.parametrize("augment", [None, "mean"])
+def test_one_row_one_column(augment):
+    item = gv.release(np.array([[2.0]]), domain=gv.Domain(bounds=(-5, 5)), budget=BUDGET, augment=augment)
+    assert item.second_moment.shape == item.noise_sd.shape == (1, 1)
+    assert item.n_samples == 1
+    assert 0 < item.n_eff <= 1
+
+
+def test_constant_columns_and_extreme_bounds():
+    rows = np.column_stack([np.zeros(500), np.full(500, 7.0), RNG.normal(size=500)])
+    for bounds in ((-10, 10), (-1e140, 1e140), (-1e-140, 1e-140)):
+        item = gv.release(rows, domain=gv.Domain(bounds=bounds), budget=BUDGET, augment="mean")
+        assert np.isfinite(item.second_moment).all()
+        assert np.isfinite(item.location).all()
+        assert (item.noise_sd > 0).all()
+
+
+def test_n_eff_says_how_much_noise_there_is():
+    free = gv.release(ROWS, domain=WIDE, budget=GENEROUS, augment="mean", random_state=0)
+    costly = gv.release(ROWS, domain=WIDE, budget=gv.Budget(0.01, 1e-6), augment="mean", random_state=0)
+    assert free.n_eff > 0.9 * len(ROWS)
+    assert costly.n_eff < 100
+
+
+def test_several_batches_and_frames_through_the_front_door():
+    frame = pd.DataFrame(ROWS, columns=["a", "b", "c"])
+    domain = gv.Domain(columns=["a", "b", "c"], bounds=WIDE.bounds)
+    whole = gv.release(ROWS, domain=domain, budget=BUDGET, random_state=1)
+    assert gv.release(frame, domain=domain, budget=BUDGET, random_state=1) == whole
+    assert gv.release([frame[:10], frame[10:]], domain=domain, budget=BUDGET, random_state=1) == whole
+
+
+def test_progress_counts_rows():
+    seen = []
+    gv.release(ROWS, domain=WIDE, budget=BUDGET, progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == len(ROWS)
+
+
+def test_an_empty_source_is_refused():
+    with pytest.raises(SourceError, match="no rows"):
+        gv.release(np.empty((0, 3)), domain=WIDE, budget=BUDGET)
+    with pytest.raises(SourceError, match="no columns"):
+        gv.release(np.empty((3, 0)), domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET)
+
+
+def test_a_delta_of_one_over_n_is_warned_about_where_it_was_written():
+    with pytest.warns(PrivacyWarning) as caught:
+        gv.release(ROWS[:10], domain=WIDE, budget=gv.Budget(1.0, 0.1))
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("augment", ["labels", 3, [1, 2], gv.Constant])
+def test_augment_refusals(augment):
+    with pytest.raises(InvalidParameter, match='augment must be None, "mean"'):
+        gv.release(ROWS, domain=WIDE, budget=BUDGET, augment=augment)
+
+
+@pytest.mark.parametrize("weight", [0.0, -1, 1.5, math.nan, "1", 1e-9])
+def test_weight_refusals(weight):
+    for make in (gv.Constant, lambda weight: gv.Labels(["a"], weight=weight)):
+        with pytest.raises(InvalidParameter, match="weight must be"):
+            make(weight=weight)
+
+
+@pytest.mark.parametrize("classes", ["ab", [], ["a", "a"], [1.5], [None], 3])
+def test_classes_refusals(classes):
+    with pytest.raises(InvalidParameter, match="classes must be"):
+        gv.Labels(classes)
+
+
+def test_a_heavier_constant_buys_a_better_mean_for_a_worse_matrix():
+    light, heavy = (
+        gv.release(ROWS, domain=WIDE, budget=BUDGET, augment=gv.Constant(weight=w), random_state=0) for w in (0.3, 1.0)
+    )
+    assert heavy.noise_scale > light.noise_scale
+    assert heavy._mean_sd < light._mean_sd
