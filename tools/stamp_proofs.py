@@ -40,6 +40,7 @@ def source_of(name: str) -> str:
 
 
 def stamp_of(name: str) -> str:
+    """Sixteen hexadecimal digits that change with the code."""
     return hashlib.sha256(source_of(name).encode()).hexdigest()[:16]
 
 
@@ -53,10 +54,12 @@ def claims() -> list[tuple[Path, str, str]]:
 
 
 def stale() -> list[str]:
+    """Proofs whose code has changed."""
     return [f"{path.name}: {name}" for path, name, stamp in claims() if stamp != stamp_of(name)]
 
 
 def renew() -> None:
+    """Write fresh stamps."""
     for path in PROOFS.glob("*.md"):
         text = LINE.sub(lambda m: f"Proves `{m['name']}` `{stamp_of(m['name'])}`", path.read_text())
         path.write_text(text)

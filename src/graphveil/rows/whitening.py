@@ -59,7 +59,7 @@ class Whitening:
     @property
     def matrix(self) -> "NDArray[np.float64]":
         """The matrix that is really applied."""
-        return np.ldexp(self.integers, -self.exponents)
+        return np.asarray(np.ldexp(self.integers, -self.exponents))
 
     def encode(
         self, encoded: "NDArray[np.float64]", lattice: RowLattice, norm: float, out: "NDArray[np.float64]"
