@@ -1,0 +1,47 @@
+"""What the README shows is what happens."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
+
+
+def test_the_readmes_code_runs_in_an_empty_directory(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == 1
+    assert len([line for line in blocks[0].splitlines() if line.strip()]) <= 12
+    out = subprocess.run(
+        [sys.executable, "-W", "error", "-c", blocks[0]], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "(1, 1e-06)-differentially private" in out.stdout
+    assert (tmp_path / "people.release").exists()
+
+
+def test_every_make_target_that_is_shown_exists():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    shown = {name for page in PAGES for name in re.findall(r"^\s+make ([a-z]+)", page.read_text(), re.MULTILINE)}
+    assert {"demo", "test"} <= shown <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_and_paths_point_to_something(page):
+    text = page.read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert target.startswith("http") or (ROOT / target).exists(), target
+    for path in re.findall(r"`((?:src|tests|docs|benchmarks|tools|examples)/[\w./]+)`", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_the_quickstart_runs():
+    script = ROOT / "examples" / "quickstart.py"
+    out = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=True).stdout
+    assert "differentially private" in out
+    rows = re.findall(r"^(\w+ - \w+) +(-?[\d.]+) +(-?[\d.]+) ", out, re.MULTILINE)
+    assert len(rows) == 15
+    assert max(abs(float(private) - float(truth)) for _, private, truth in rows) < 0.15
