@@ -38,11 +38,11 @@ _INPUT = Array(f8, 2, "C", readonly=True)  # a mutable array converts to this, a
 
 
 @njit(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1]), cache=True, nogil=True, error_model="numpy")
-def _encode_box(rows, centre, half, ends, levels, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+def _encode_box(rows, centre, scale, ends, levels, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Clamp to the box and round to ``levels`` steps on either side of the centre: |k| ≤ levels exactly."""
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
-            value = (rows[i, j] - centre[j]) / half[j]
+            value = (rows[i, j] - centre[j]) * scale[j]
             inside = max(min(value, ends[1, j]), ends[0, j])
             out[i, j] = np.rint(inside * levels) if value == value else 0.0  # NaN  # noqa: PLR0124
 
@@ -76,12 +76,12 @@ def _exact_square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: n
 
 
 @njit(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8, f8, f8[:, ::1]), cache=True, nogil=True, error_model="numpy")
-def encode_ball(rows, centre, half, ends, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+def encode_ball(rows, centre, scale, ends, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Clamp to the box, shorten to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``."""
     p = rows.shape[1]
     for i in range(rows.shape[0]):
         for j in range(p):
-            value = (rows[i, j] - centre[j]) / half[j]
+            value = (rows[i, j] - centre[j]) * scale[j]
             inside = max(min(value, ends[1, j]), ends[0, j])
             out[i, j] = inside if value == value else 0.0  # NaN  # noqa: PLR0124
         square = _square_norm(out, i, p)
@@ -119,7 +119,8 @@ class Encoder:
         self.augment = augment
         self.lattice = RowLattice.of(domain, augment)
         # Without augmentation rows are taken to be centred: bounds scale and do not shift.
-        self._centre, self._half, self._ends = domain.box(shift=augment is not None)
+        self._centre, half, self._ends = domain.box(shift=augment is not None)
+        self._scale = 1.0 / half  # a multiplication is seven times faster than a division
         self._norm = domain.radius
         self.width = self._centre.size + (augment.width if augment is not None else 0)
 
@@ -130,10 +131,10 @@ class Encoder:
         """
         p, lattice = self._centre.size, self.lattice
         if lattice.levels:
-            _encode_box(rows, self._centre, self._half, self._ends, float(lattice.levels), out)
+            _encode_box(rows, self._centre, self._scale, self._ends, float(lattice.levels), out)
         else:
             norm, bound = self._norm, float(lattice.row_square)
-            encode_ball(rows, self._centre, self._half, self._ends, norm, lattice.ball, bound, out)
+            encode_ball(rows, self._centre, self._scale, self._ends, norm, lattice.ball, bound, out)
         if codes is not None:
             known = np.flatnonzero(codes >= 0)
             out[:, p:] = 0.0

@@ -67,7 +67,7 @@ class Whitening:
         """Whiten encoded rows (features only), shorten them to ``norm`` and put them on ``lattice``."""
         exact = (encoded - self.centre) @ self.integers
         q = self.integers.shape[1]
-        scale = np.ldexp(np.ones(q), self.exponents)
+        scale = np.ldexp(np.ones(q), -self.exponents)
         largest = np.finfo(np.float64).max
         ends = np.stack([np.full(q, -largest), np.full(q, largest)])
         encode_ball(exact, np.zeros(q), scale, ends, norm, lattice.ball, float(lattice.row_square), out)
