@@ -1,19 +1,44 @@
-"""What several tests share: the path from rows to exact moments, without the gate and without noise."""
+"""What several tests share: the path from rows to exact sums, without the gate and without noise."""
 
 import numpy as np
 
 from graphveil.rows.accumulate import accumulate
 from graphveil.rows.blocks import open_source
 from graphveil.rows.clipping import Encoder
+from graphveil.rows.moments import ExactMoments
+from graphveil.rows.unreleased import Statistic
 from graphveil.spec.lattice import MomentLayout
+
+
+class Total(Statistic):
+    """The whole moment matrix, which a release never takes out of its statistic."""
+
+    def __init__(self, width):
+        self.moments = ExactMoments(width)
+
+    def update(self, encoded):
+        self.moments.update(encoded)
+
+    def merge(self, other):
+        self.moments.merge(other.moments)
+
+    def answer(self, query):
+        return {"total": self.moments.total()}
+
+
+def exact_sums(source, domain, make, augment=None):
+    """Number of rows and the results of statistics over a source, with its encoder."""
+    blocks = open_source(source, domain, augment)
+    domain = domain.matched_to(blocks.columns, blocks.n_features)
+    encoder = Encoder(domain, augment, shift=augment is not None)
+    n_rows, found = accumulate(blocks, encoder, lambda: make(encoder))
+    return n_rows, found, encoder, MomentLayout(blocks.n_features, augment)
 
 
 def exact_moments(source, domain, augment=None):
     """The unreleased moments of a source, with their encoder and layout."""
-    blocks = open_source(source, domain, augment)
-    domain = domain.matched_to(blocks.columns, blocks.n_features)
-    encoder = Encoder(domain, augment)
-    return accumulate(blocks, encoder), encoder, MomentLayout(blocks.n_features, augment)
+    _, (total,), encoder, layout = exact_sums(source, domain, lambda e: [Total(e.width)], augment)
+    return total.moments, encoder, layout
 
 
 def exact_total(source, domain, augment=None):
@@ -23,7 +48,7 @@ def exact_total(source, domain, augment=None):
 def encoded(rows, domain, augment=None, codes=None):
     """Integer rows."""
     rows = np.ascontiguousarray(rows, dtype=float)
-    encoder = Encoder(domain.matched_to(None, rows.shape[1]), augment)
+    encoder = Encoder(domain.matched_to(None, rows.shape[1]), augment, shift=augment is not None)
     out = np.empty((len(rows), encoder.width))
     encoder.encode(rows, codes, out)
     return out

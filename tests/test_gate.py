@@ -1,6 +1,7 @@
 """The gate as a whole: right numbers, right laws, and the corners of its inputs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -80,7 +81,38 @@ def test_papers_mechanism_beyond_its_proof():
     broken = gv.release(ROWS, domain=domain, budget=gv.Budget(10.0, 1e-6), mechanism="paper", allow_unproven=True)
     assert not broken.event.keeps_budget
     assert broken.event.epsilon(1e-6) > 10.0
-    assert f"({broken.event.epsilon(1e-6):.4g}, 1e-06)" in broken.guarantee
+    assert "(10.255, 1e-06)" in broken.guarantee
+
+
+def test_the_sentence_never_says_more_than_holds():
+    rows = ROWS[:100]
+    item = gv.release(rows, domain=WIDE, budget=gv.Budget(1.00049, 1.00049e-6))
+    assert item.guarantee.startswith("(1.00049, 1.00049e-06)-")
+    for epsilon in (9.0, 9.5, 10.0, 11.0):
+        budget = gv.Budget(epsilon, 1e-6)
+        item = gv.release(rows, domain=gv.Domain(data_norm=1.0), budget=budget, mechanism="paper", allow_unproven=True)
+        said = float(item.guarantee[1:].partition(",")[0])
+        assert item.event.delta(said) <= 1e-6
+        assert said < 1.001 * item.event.epsilon(1e-6)
+
+
+def test_an_event_that_does_not_keep_its_budget_is_refused_before_the_charge(monkeypatch):
+    from graphveil.privacy import calibration
+
+    monkeypatch.setattr(calibration, "analytic_mu", lambda budget: 1.01 * budget.mu)
+
+    class Ledger:
+        def charge(self, dataset, event):
+            raise AssertionError("charged")
+
+    with pytest.raises(GuaranteeError, match="does not keep the budget"):
+        gv.release(ROWS, domain=WIDE, budget=BUDGET, ledger=Ledger(), dataset="d")
+
+
+def test_the_lattice_counts_in_what_an_event_keeps():
+    item = gv.release(ROWS, domain=WIDE, budget=BUDGET)
+    assert item.event.keeps_budget
+    assert not replace(item.event, eta=1e-6).keeps_budget
 
 
 def test_papers_mechanism_takes_no_augmentation():

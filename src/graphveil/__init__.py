@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphveil.gate import release as release
+    from graphveil.recovery.precision import recover as recover
     from graphveil.spec.augment import Constant as Constant
     from graphveil.spec.augment import Labels as Labels
     from graphveil.spec.budget import Budget as Budget
@@ -29,6 +30,7 @@ _HOME = {
     "Domain": "graphveil.spec.domain",
     "Labels": "graphveil.spec.augment",
     "Release": "graphveil.spec.released",
+    "recover": "graphveil.recovery.precision",
     "release": "graphveil.gate",
 }
 _MODULES = ("exceptions", "metrics", "simulate")

@@ -43,9 +43,19 @@ class InvalidParameter(GraphveilError, ValueError):
     def of(cls, name: str, rule: str, value: Any, advice: str = "") -> "InvalidParameter":
         """Build the one sentence that every refused parameter gets.
 
-        ``value`` is shown, so it must be a parameter, never data.
+        A single number or short word is shown. Anything larger is named by its type: arguments get mixed up, and
+        what was meant as a parameter may be data.
         """
-        return cls(f"{name} must be {rule}, got {value!r}." + (f" {advice}" if advice else ""))
+        return cls(f"{name} must be {rule}, got {_shown(value)}." + (f" {advice}" if advice else ""))
+
+
+def _shown(value: Any) -> str:
+    """``value`` if it is short and plain, else its type."""
+    if isinstance(value, tuple) and len(value) <= 2:
+        return "(" + ", ".join(map(_shown, value)) + ")"
+    plain = value is None or isinstance(value, bool | int | float | str)
+    text = repr(value) if plain else ""
+    return text if plain and len(text) <= 60 else f"a {type(value).__name__}"
 
 
 class SourceError(GraphveilError, ValueError):

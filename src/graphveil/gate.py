@@ -5,32 +5,41 @@ Order of events, which is the guarantee's (``privacy/proofs/spending.md``, theor
 1. check every parameter and the schema;
 2. read, clip and sum the rows, exactly;
 3. charge the whole event to the ledger, durably;
-4. draw the noise, add it to the exact integers, and only then make floats.
+4. draw the noise, add it to the exact integers, and only then make floats;
+5. with several rounds, ask the next question, which depends on earlier answers alone, and go on at 2 and 4
+   (``privacy/proofs/composition.md``).
 
 Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on everything stays spent.
 """
 
+import math
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphveil.exceptions import GuaranteeError, InvalidParameter, PrivacyWarning, SourceError
 from graphveil.spec import validate
-from graphveil.spec.augment import checked_augment
+from graphveil.spec.augment import Augment, Constant, checked_augment
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
-from graphveil.spec.lattice import MomentLayout
-from graphveil.spec.released import Release, Round
+from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
+from graphveil.spec.released import Release
+from graphveil.spec.rounds import Round
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from graphveil.rows.moments import ExactMoments
+    from graphveil.privacy.randomness import NoiseSource
+    from graphveil.rows.blocks import Blocks
+    from graphveil.rows.unreleased import Statistic
 
 __all__ = ["LedgerLike", "release"]
+
+_MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
 
 
 class LedgerLike(Protocol):
@@ -46,7 +55,7 @@ def release(
     *,
     domain: Domain,
     budget: Budget,
-    rounds: int = 1,
+    rounds: Any = 1,
     augment: Any = None,
     mechanism: str = "default",
     allow_unproven: bool = False,
@@ -65,8 +74,10 @@ def release(
         What is assumed of a row, from public knowledge.
     budget : Budget
         The guarantee to keep.
-    rounds : int, default 1
-        Number of rounds. One is available.
+    rounds : 1 or "auto", default 1
+        One noisy second moment; or several rounds in one event, of which later ones centre, whiten and clip the rows as
+        earlier answers suggest. "auto" reads the rows about eight times and is far more accurate once there are enough
+        rows; :func:`graphveil.recover` makes the most of either.
     augment : None, "mean", Constant or Labels
         "mean" releases the mean in the same event; :class:`~graphveil.Labels` class counts and class means. With None
         rows are taken to be centred: bounds scale them and do not shift.
@@ -77,7 +88,7 @@ def release(
     ledger, dataset : optional
         Where the event is charged, and under which name.
     progress : callable, optional
-        Called with the number of rows read so far.
+        Called with the number of rows read so far; starts again with every pass over the rows.
     random_state : int, optional
         None draws from the operating system's entropy. An int is for simulation only: the result is marked as seeded
         and not private, and charged as μ = ∞.
@@ -108,57 +119,218 @@ def release(
     augment = checked_augment(augment)
     validate.choice("mechanism", mechanism, ["default", "paper"])
     validate.flag("allow_unproven", allow_unproven)
-    validate.integer("rounds", rounds, 1, 1)
-    if mechanism == "paper" and augment is not None:
-        raise InvalidParameter.of("augment", 'None with mechanism="paper"', augment)
+    adaptive = _checked_rounds(rounds, mechanism, augment)
     if (ledger is None) != (dataset is None):
         raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
 
     # Heavy modules load here, after the cheap refusals.
-    from graphveil.privacy.mechanisms import moment_step
     from graphveil.privacy.randomness import noise_source
-    from graphveil.rows.accumulate import accumulate
     from graphveil.rows.blocks import open_source
-    from graphveil.rows.clipping import Encoder
 
-    noise = noise_source(random_state)
+    noise, versions = noise_source(random_state), dict(_versions())
     blocks = open_source(source, domain, augment)
     domain = domain.matched_to(blocks.columns, blocks.n_features)
-    layout = MomentLayout(blocks.n_features, augment)
-    encoder = Encoder(domain, augment)
-    step = moment_step(encoder.lattice, layout, domain, budget, mechanism, allow_unproven=allow_unproven)
+    gate = _Gate(blocks, domain, augment, budget, noise, progress, adaptive=adaptive)
+    if ledger is not None and dataset is not None:
+        gate.charge = lambda event: ledger.charge(dataset, event)
+    gate.allow_unproven = allow_unproven
+    if adaptive:
+        from graphveil.recovery.columns import Setting
+        from graphveil.recovery.recipe import adaptive_rounds
 
-    moments = accumulate(blocks, encoder, progress)
-    n = moments.n_rows
+        p = blocks.n_features
+        n = _counted(blocks)
+        setting = Setting(p, n, RowLattice.of(domain, None), domain.radius, gate.mu, centred=augment is None)
+        recipe = adaptive_rounds(setting)
+        asked = next(recipe)
+        while asked:
+            asked = recipe.send(gate.ask(asked))
+    elif mechanism == "paper":
+        gate.ask_paper()
+    else:
+        gate.ask([(Moments(domain.radius), 1.0)])
+    return Release(gate.event, domain, augment, tuple(gate.rounds), versions)
+
+
+def _counted(blocks: "Blocks") -> int:
+    n = blocks.count()
     if n == 0:
         raise SourceError("The source has no rows.")
-    event = ReleaseEvent(
-        budget, step.mu, step.eta, mechanism, n, domain.rows_per_person, domain.neighbours, seeded=noise.seeded
-    )
-    _check_event(event, allow_unproven)
-    if ledger is not None and dataset is not None:
-        ledger.charge(dataset, event)
-    rounds_done = (Round(step, _noisy_averages(moments, layout, step, encoder.lattice.unit, noise)),)
-    return Release(event, domain, augment, rounds_done, dict(_versions()))
+    return n
 
 
-def _noisy_averages(
-    moments: "ExactMoments", layout: MomentLayout, step: GaussianStep, unit: float, noise: Any
-) -> "dict[str, NDArray[np.float64]]":
-    """Add noise to exact integers; floats are made from the noisy ones only."""
-    from graphveil.privacy.mechanisms import draw_noise
+def _checked_rounds(rounds: Any, mechanism: str, augment: Augment) -> bool:
+    """Whether several rounds were asked for."""
+    if not isinstance(rounds, int | str) or isinstance(rounds, bool) or rounds not in (1, "auto"):
+        raise InvalidParameter.of("rounds", '1 or "auto"', rounds)
+    if mechanism == "paper" and augment is not None:
+        raise InvalidParameter.of("augment", 'None with mechanism="paper"', augment)
+    if rounds == "auto" and mechanism == "paper":
+        raise InvalidParameter.of("rounds", '1 with mechanism="paper"', rounds)
+    if rounds == "auto" and augment not in (None, Constant()):
+        raise InvalidParameter.of("augment", 'None or "mean" with rounds="auto"', augment)
+    return bool(rounds == "auto")
 
-    diagonal, off_diagonal = layout.split(moments.total())
-    exact = {"diagonal": diagonal, "off_diagonal": off_diagonal}
-    if step.sd("trace") is not None:
-        exact["trace"] = diagonal.sum(keepdims=True)
-    drawn = draw_noise(step, noise)
-    to_scaled = unit * unit / moments.n_rows
-    averages = {}
-    for group in step.groups:
-        noisy = (exact[group.name] << -step.lattice) + drawn[group.name].astype(object)
-        averages[group.name] = noisy.astype(float) * 2.0**step.lattice * to_scaled
-    return averages
+
+class _Gate:
+    """Answers questions about the rows with noise, and keeps count. Lives for one call of :func:`release`."""
+
+    charge: Callable[[ReleaseEvent], None] = staticmethod(lambda event: None)
+    allow_unproven = False
+
+    def __init__(
+        self,
+        blocks: "Blocks",
+        domain: Domain,
+        augment: Augment,
+        budget: Budget,
+        noise: "NoiseSource",
+        progress: Callable[[int], None] | None,
+        *,
+        adaptive: bool,
+    ) -> None:
+        from graphveil.privacy.calibration import analytic_mu, lattice_allowance
+        from graphveil.rows.clipping import Encoder
+
+        self.rounds: list[Round] = []
+        self.event: ReleaseEvent
+        self.mu, self._eta = analytic_mu(budget), lattice_allowance(budget)
+        self._blocks, self._domain, self._budget, self._noise, self._progress = blocks, domain, budget, noise, progress
+        self._adaptive = adaptive
+        # Adaptive rounds append their constant to mapped rows; the rows of the domain stay as they are.
+        appended = None if adaptive else augment
+        self._encoder = Encoder(domain, appended, shift=augment is not None)
+        self._layout = MomentLayout(blocks.n_features, augment)
+        self._n_rows = 0
+        self._totals: dict[bytes, Statistic] = {}
+
+    def ask(self, asked: list[tuple[Query, float]]) -> list[Round]:
+        """Answer questions, each with a share of μ², in one pass over the rows."""
+        from graphveil.privacy.mechanisms import step_for
+
+        base, person = self._encoder.lattice, self._domain.rows_per_person
+        steps = []
+        for query, share in asked:
+            lattice, layout = self._geometry(query)
+            mu = self.mu * math.sqrt(share)
+            steps.append(step_for(query, lattice, layout, base, person, mu, self._eta / _MOST_STEPS))
+        return self._answer([query for query, _ in asked], steps, "default")
+
+    def ask_paper(self) -> None:
+        """The paper's Algorithm 1."""
+        from graphveil.privacy.mechanisms import paper_step
+
+        query = Moments(self._domain.radius)
+        lattice, person = self._encoder.lattice, self._domain.rows_per_person
+        step = paper_step(lattice, self._layout, person, self._budget, allow_unproven=self.allow_unproven)
+        self._answer([query], [step], "paper")
+
+    def _answer(self, queries: list[Query], steps: list[GaussianStep], mechanism: str) -> list[Round]:
+        statistics = self._summed(queries, steps)
+        if not self.rounds:
+            self._charge_once(steps[0], mechanism)
+        self._check_spending(steps)
+        answers = [self._noisy(*each) for each in zip(queries, steps, statistics, strict=True)]
+        self.rounds += answers
+        return answers
+
+    def _summed(self, queries: list[Query], steps: list[GaussianStep]) -> "list[Statistic]":
+        """A statistic for every question, in one pass over the rows (none, if earlier sums have the answer)."""
+        from graphveil.rows.accumulate import accumulate
+
+        keys = [_window(query) for query in queries]
+        missing = [i for i, key in enumerate(keys) if key is None or key not in self._totals]
+        made: list[Statistic] = []
+        if missing:
+            n_rows, made = accumulate(
+                self._blocks,
+                self._encoder,
+                lambda: [self._statistic(queries[i], steps[i]) for i in missing],
+                self._progress,
+            )
+            if n_rows == 0:
+                raise SourceError("The source has no rows.")
+            if self._n_rows not in (0, n_rows):
+                raise SourceError("The source changed between two passes over its rows: it has another number of them.")
+            self._n_rows = n_rows
+        found = dict(zip(missing, made, strict=True))
+        self._totals |= {key: found[i] for i, key in enumerate(keys) if key is not None and i in found}
+        return [found[i] if key is None else self._totals[key] for i, key in enumerate(keys)]
+
+    def _statistic(self, query: Query, step: GaussianStep) -> "Statistic":
+        from graphveil.rows import statistics
+
+        if isinstance(query, ColumnMeans | ColumnSquares):
+            return statistics.ColumnTotals(query.low, query.high)
+        if isinstance(query, CellCounts):
+            return statistics.CellCounter(query, self._encoder.lattice.levels)
+        if isinstance(query, NormCounts):
+            return statistics.NormCounter(query)
+        lattice, layout = self._geometry(query)
+        if isinstance(query, Moments) and query.row_map is None:
+            return statistics.RowMoments(layout, trace=step.sd("trace") is not None)
+        return statistics.MappedMoments(query, lattice, layout)  # type: ignore[arg-type]
+
+    def _geometry(self, query: Query) -> tuple[RowLattice, MomentLayout]:
+        """Lattice and layout of the rows whose moments are asked for."""
+        p = self._blocks.n_features
+        if isinstance(query, Moments) and query.row_map is not None:
+            return query.lattice(p), MomentLayout(p, Constant() if query.constant else None)
+        if isinstance(query, Excess):
+            return query.lattice(p), MomentLayout(p, None)
+        return self._encoder.lattice, self._layout
+
+    def _charge_once(self, first: GaussianStep, mechanism: str) -> None:
+        mu, eta = (self.mu, self._eta) if self._adaptive else (first.mu, first.eta)
+        rounds = "adaptive" if self._adaptive else "one"
+        person, neighbours = self._domain.rows_per_person, self._domain.neighbours
+        self.event = ReleaseEvent(
+            self._budget, mu, eta, mechanism, rounds, self._n_rows, person, neighbours, seeded=self._noise.seeded
+        )
+        _check_event(self.event, self.allow_unproven)
+        self.charge(self.event)
+
+    def _noisy(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Round:
+        """Add noise to exact integers; floats are made from the noisy ones only."""
+        from graphveil.privacy.mechanisms import draw_noise
+
+        # Drawn first: should the sampler fail, no exact number stands in a variable that a reporter could print.
+        drawn = draw_noise(step, self._noise)
+        exact = statistic.answer(query)
+        factor = self._factor(query)
+        values = {}
+        for group in step.groups:
+            noisy = _on_lattice(exact[group.name], step.lattice) + drawn[group.name].astype(object)
+            values[group.name] = noisy.astype(float) * 2.0**step.lattice * factor
+        return Round(query, step, factor, values)
+
+    def _factor(self, query: Query) -> float:
+        """From integer sums to averages in scaled units; counts stay counts."""
+        if isinstance(query, NormCounts | CellCounts):
+            return 1.0
+        unit = self._geometry(query)[0].unit
+        power = 1 if isinstance(query, ColumnMeans) else 2
+        return float(unit**power / self._n_rows)
+
+    def _check_spending(self, coming: list[GaussianStep]) -> None:
+        """Σ μ² and Σ η of what was drawn and what comes now stay within what was charged, in exact arithmetic."""
+        steps = [a_round.step for a_round in self.rounds] + coming
+        mu_square = sum(Fraction(step.mu) ** 2 for step in steps)
+        eta = sum(Fraction(step.eta) for step in steps)
+        if mu_square > Fraction(self.event.mu) ** 2 or eta > Fraction(self.event.eta):
+            raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
+
+
+def _on_lattice(exact: "NDArray[Any]", exponent: int) -> "NDArray[Any]":
+    """Integers in multiples of 2^exponent, rounded down where they are not multiples."""
+    return exact << -exponent if exponent <= 0 else exact >> exponent
+
+
+def _window(query: Query) -> bytes | None:
+    """What identifies the column sums that answer a question; None for other questions."""
+    if isinstance(query, ColumnMeans | ColumnSquares):
+        return query.low.tobytes() + query.high.tobytes()
+    return None
 
 
 def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
@@ -168,7 +340,7 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
             f"delta={delta:g} is at least 1/n for n={n} records: a mechanism that publishes one record at random would "
             "satisfy it. Choose delta well below 1/n.",
             PrivacyWarning,
-            stacklevel=3,
+            stacklevel=6,
         )
     if not event.seeded and not event.keeps_budget and not allow_unproven:
         raise GuaranteeError("The noise does not keep the budget; nothing is released.")

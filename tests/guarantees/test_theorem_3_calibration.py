@@ -10,9 +10,10 @@ from dp_accounting import gaussian_mechanism as peer
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
 from graphveil.privacy import calibration
-from graphveil.privacy.mechanisms import moment_step
+from graphveil.privacy.mechanisms import step_for
 from graphveil.spec.gdp import delta_of, epsilon_of, mu_of
 from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.spec.queries import Moments
 
 GRID = [
     (float(epsilon), float(delta)) for epsilon in np.geomspace(1e-3, 20.0, 26) for delta in np.geomspace(1e-12, 0.1, 23)
@@ -28,9 +29,9 @@ def exact_delta(mu, epsilon):
 
 
 def default_step(budget, p=20):
-    domain = gv.Domain(bounds=(-1, 1), n_features=p)
-    lattice, layout = RowLattice.of(domain, None), MomentLayout(p, None)
-    return moment_step(lattice, layout, domain, budget, "default", allow_unproven=False)
+    lattice, layout = RowLattice.of(gv.Domain(bounds=(-1, 1), n_features=p), None), MomentLayout(p, None)
+    mu, eta = calibration.analytic_mu(budget), calibration.lattice_allowance(budget)
+    return step_for(Moments(1.0), lattice, layout, lattice, 1, mu, eta)
 
 
 def test_the_grid_is_large_enough():
@@ -92,7 +93,7 @@ def test_the_lattice_term_is_counted():
 def test_no_sensible_epsilon_is_refused_and_a_senseless_one_is():
     assert default_step(gv.Budget(1e-3, 1e-12)).mu > 0
     assert default_step(gv.Budget(30.0, 1e-12)).mu > 0
-    with pytest.raises(GuaranteeError, match=r"epsilon=800.0 .* cannot be kept in exact arithmetic"):
+    with pytest.raises(GuaranteeError, match="cannot be kept in exact arithmetic"):
         default_step(gv.Budget(800.0, 1e-6))
 
 

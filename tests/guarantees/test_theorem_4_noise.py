@@ -12,7 +12,8 @@ from scipy import stats
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
 from graphveil.privacy.randomness import SecureSource, SimulationSource
-from graphveil.spec.lattice import RowLattice
+from graphveil.spec.lattice import MomentLayout, RowLattice
+from support import exact_total
 
 BUDGET = gv.Budget(1.0, 1e-6)
 FALSE_ALARM = 1e-7  # of each statistical test below; the controls are rejected with p-values far smaller
@@ -60,6 +61,63 @@ def test_law_on_diagonal_and_off_diagonal(random_state):
     assert_law(noise["trace"], step.sd("trace"))
     assert step.sd("off_diagonal") == pytest.approx(step.sd("diagonal") / math.sqrt(2))
     assert step.sd("trace") == step.sd("diagonal")
+
+
+@pytest.mark.parametrize("augment", ["mean", gv.Labels(["a", "b"])], ids=["mean", "labels"])
+def test_law_on_everything_that_is_appended(augment):
+    """Cross block, class counts and trace, unseeded: each noisy group has its declared law."""
+    p, rows = 40, np.zeros((50, 40))
+    source = (rows, ["neither"] * 50) if isinstance(augment, gv.Labels) else rows
+    items = [gv.release(source, domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, augment=augment) for _ in range(25)]
+    step, layout = items[0].rounds[0].step, MomentLayout(p, items[0].augment)
+    unit = RowLattice.of(items[0].domain, items[0].augment).unit
+    raw = {
+        name: np.array([i.rounds[0].values[name] * 50 / unit**2 for i in items])
+        for name in ("diagonal", "off_diagonal")
+    }
+    assert raw["diagonal"].shape == (25, layout.n_diagonal)
+    assert_law(raw["diagonal"][:, :p].ravel(), step.sd("diagonal"))
+    inside = p * (p - 1) // 2
+    assert_law(raw["off_diagonal"][:, :inside].ravel(), step.sd("off_diagonal"))
+    assert_law(raw["off_diagonal"][:, inside:].ravel(), step.sd("off_diagonal"))
+
+
+def test_law_of_class_counts():
+    domain, augment = gv.Domain(bounds=(-1, 1)), gv.Labels(list(range(200)))
+    items = [gv.release((np.zeros((3, 2)), [-1] * 3), domain=domain, budget=BUDGET, augment=augment) for _ in range(12)]
+    unit = RowLattice.of(items[0].domain, augment).unit
+    counts = np.concatenate([item.rounds[0].values["diagonal"][2:] * 3 / unit**2 for item in items])
+    assert_law(counts, items[0].rounds[0].step.sd("diagonal"))
+
+
+def test_groups_of_noise_are_independent():
+    """No group is a copy of another: correlations of standardised noise between groups vanish."""
+    domain = gv.Domain(bounds=(-1, 1))
+    items = [gv.release(np.zeros((3, 3)), domain=domain, budget=BUDGET) for _ in range(800)]
+    noise = np.array([np.concatenate(list(item.rounds[0].values.values())) for item in items])
+    correlation = np.corrcoef(noise.T)
+    assert np.abs(correlation - np.eye(7)).max() < 6 / math.sqrt(800)
+
+
+def test_noise_is_added_to_integers_and_not_to_floats():
+    """A seeded release at large sums equals the sum in Python integers, converted once at the end."""
+    rows = np.full((300_000, 2), 0.9)
+    domain = gv.Domain(bounds=(-1, 1), n_features=2)
+    item = gv.release(rows, domain=domain, budget=gv.Budget(20.0, 1e-6), random_state=5)
+    step, source = item.rounds[0].step, SimulationSource(5)
+    total = exact_total(rows, domain)
+    exact = {
+        "diagonal": [total[0, 0], total[1, 1]],
+        "off_diagonal": [total[0, 1]],
+        "trace": [total[0, 0] + total[1, 1]],
+    }
+    factor = RowLattice.of(domain, None).unit ** 2 / len(rows)
+    assert total[0, 0] * 2**-step.lattice > 2**57, "too small to tell a float sum from an integer one"
+    for group in step.groups:
+        drawn = source.discrete_gaussian(math.ldexp(group.sd, -step.lattice), group.count)
+        noisy = [(value << -step.lattice) + int(noise) for value, noise in zip(exact[group.name], drawn, strict=True)]
+        expected = np.array([float(value) for value in noisy]) * 2.0**step.lattice * factor
+        np.testing.assert_array_equal(item.rounds[0].values[group.name], expected)
 
 
 def test_law_in_users_units():

@@ -61,7 +61,6 @@ def test_merges_in_any_tree(seed):
         parts[i].merge(parts[j])
         del parts[j]
     np.testing.assert_array_equal(parts[0].total(), expected)
-    assert parts[0].n_rows == 60
 
 
 def test_dtypes_and_layouts_that_hold_the_same_values():
@@ -94,10 +93,27 @@ def test_wide_rows_take_the_other_path_to_the_same_bits():
 
 def test_partial_sums_reach_the_last_exact_integer():
     """The worst case: 2¹³ rows of squared norm 2⁴⁰ sum to 2⁵³, and one row more must be counted right too."""
+    assert EXACT_ROWS * MAX_SQUARE <= 2**53
     moments = ExactMoments(1)
     moments.update(np.full((EXACT_ROWS, 1), 2.0**20))
     moments.update(np.array([[1.0]]))
     assert moments.total()[0, 0] == EXACT_ROWS * MAX_SQUARE + 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_long_sums_of_odd_numbers_are_exact(seed):
+    """Odd products near 2⁴⁰, in blocks of every size: one bit lost anywhere would show."""
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack(
+        [2.0**20 - 1 - 2 * rng.integers(0, 50, size=40_000), 2.0 * rng.integers(0, 9, size=40_000) + 1]
+    )
+    moments, start = ExactMoments(2), 0
+    while start < len(rows):
+        size = int(rng.integers(1, EXACT_ROWS + 1))
+        moments.update(rows[start : start + size])
+        start += size
+    integers = rows.astype(np.int64).astype(object)
+    np.testing.assert_array_equal(moments.total(), integers.T @ integers)
 
 
 def test_totals_beyond_two_to_the_23_rows_and_beyond_int64():
@@ -107,7 +123,7 @@ def test_totals_beyond_two_to_the_23_rows_and_beyond_int64():
     moments = ExactMoments(2)
     for _ in range(2100):  # 17 million rows: the diagonal passes 2⁶³
         moments.update(block)
-    assert moments.n_rows == 2100 * EXACT_ROWS > 2**23
+    assert 2100 * EXACT_ROWS > 2**23
     np.testing.assert_array_equal(moments.total(), one * 2100)
     assert moments.total()[0, 0] > 2**63
     assert moments.total()[0, 1] < -(2**61)

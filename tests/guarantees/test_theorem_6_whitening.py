@@ -1,4 +1,4 @@
-"""Theorem 6: whitened rows are exact, so that each depends on its own record alone."""
+"""Theorem 6: mapped rows are exact, so that each depends on its own record alone."""
 
 import numpy as np
 import pytest
@@ -7,81 +7,140 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.rows.whitening import Whitening
-from graphveil.spec.lattice import RowLattice
-from support import encoded
+from graphveil.rows.clipping import encode_ball
+from graphveil.rows.statistics import MappedMoments, NormCounter, mapped
+from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.spec.queries import Excess, Moments, NormCounts, RowMap
+from support import encoded, exact_sums
 
 BASE = gv.Domain(bounds=(-3, 3))
 
 
-def whitened(rows, whitening, norm):
-    q = whitening.integers.shape[1]
-    lattice = RowLattice.of(gv.Domain(data_norm=norm, n_features=q), gv.Constant())
-    out = np.empty((len(rows), q))
-    whitening.encode(encoded(rows, BASE), lattice, norm, out)
-    return out, lattice
+def edge(p):
+    return float(RowLattice.of(gv.Domain(bounds=(-1, 1), n_features=p), None).levels)
 
 
-def random_whitening(rng, p):
+def random_map(rng, p):
+    """A map of wild scales, with some narrow windows."""
     scale = 10.0 ** rng.uniform(-6, 3, size=(p, 1))
-    return Whitening(rng.normal(size=(p, p)) * scale / 2**20, rng.uniform(-0.5, 0.5, size=p) * 2**20 / np.sqrt(p))
+    high = np.where(rng.random(p) < 0.7, edge(p), np.floor(edge(p) / 7))
+    centre = rng.uniform(-0.1, 0.1, size=p) * edge(p)
+    return RowMap.of(rng.normal(size=(p, p)) * scale / 2**20, centre, -high, high)
+
+
+def integers(values):
+    return values.astype(np.int64).astype(object)
 
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60))
 def test_the_product_equals_python_integers(seed, p):
     rng = np.random.default_rng(seed)
-    whitening = random_whitening(rng, p)
+    row_map = random_map(rng, p)
     rows = encoded(rng.choice([-9.0, 9.0, 0.3, np.nan], size=(20, p)), BASE)
-    product = (rows - whitening.centre) @ whitening.integers
-    centred = (rows - whitening.centre).astype(np.int64).astype(object)
-    exact = centred @ whitening.integers.astype(np.int64).astype(object)
-    np.testing.assert_array_equal(product.astype(object), exact)
+    inside = np.clip(rows, row_map.low, row_map.high) - row_map.centre
+    product = mapped(rows, row_map)
+    np.testing.assert_array_equal(product.astype(object), integers(inside) @ integers(row_map.integers))
     assert np.abs(product).max() <= 2**52
 
 
+def encode(rows, query, p):
+    """Integer rows of a question about moments."""
+    lattice = query.lattice(p)
+    inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
+    largest = np.full(p, np.finfo(float).max)
+    scale = np.ldexp(np.ones(p), -query.row_map.exponents.astype(int))
+    out = np.empty((len(rows), p))
+    exact = mapped(encoded(rows, BASE), query.row_map)
+    encode_ball(
+        exact, np.zeros(p), scale, np.stack([-largest, largest]), inner, norm, lattice.ball, lattice.row_square, out
+    )
+    return out, lattice
+
+
 @settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 60))
-def test_a_whitened_row_depends_on_its_own_record_alone_and_keeps_the_ball(seed, p):
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.booleans())
+def test_a_mapped_row_depends_on_its_own_record_alone_and_keeps_the_ball(seed, p, excess):
     rng = np.random.default_rng(seed)
-    whitening = random_whitening(rng, p)
+    row_map = random_map(rng, p)
+    query = Excess(row_map, 0.5, 2.0) if excess else Moments(2.0, 1.0, row_map)
     rows = rng.standard_t(2, size=(33, p))
-    together, lattice = whitened(rows, whitening, norm=2.0)
-    alone = np.vstack([whitened(rows[i : i + 1], whitening, norm=2.0)[0] for i in range(33)])
+    together, lattice = encode(rows, query, p)
+    alone = np.vstack([encode(rows[i : i + 1], query, p)[0] for i in range(33)])
     np.testing.assert_array_equal(together, alone)
-    integers = together.astype(np.int64).astype(object)
-    assert (integers**2).sum(axis=1).max() <= lattice.row_square
+    assert (integers(together) ** 2).sum(axis=1).max() <= lattice.row_square
+
+
+def test_excess_and_moments_add_up_to_the_longer_radius():
+    """What is cut off at R and what is kept make up what is kept at R₂, in every direction."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_t(3, size=(4000, 4))
+    p, span = 4, edge(4)
+    row_map = RowMap.of(np.eye(p) / span * 3, np.zeros(p), np.full(p, -span), np.full(p, span))
+    parts = []
+    for query in (Moments(1.0, 0.0, row_map), Excess(row_map, 1.0, 3.0), Moments(3.0, 0.0, row_map)):
+        out, lattice = encode(rows, query, p)
+        parts.append(out.T @ out * lattice.unit**2)
+    np.testing.assert_allclose(parts[0] + parts[1], parts[2], atol=1e-2)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12))
+def test_every_statistic_is_the_same_for_any_order_and_batches(seed, p):
+    rng = np.random.default_rng(seed)
+    row_map = random_map(rng, p)
+    rows = rng.standard_t(2, size=(500, p))
+    moments, excess = Moments(2.0, 1.0, row_map), Excess(row_map, 0.5, 2.0)
+    norms = NormCounts(row_map, np.geomspace(1e-3, 1e3, 30))
+    queries = [moments, excess, norms]
+
+    def make(_):
+        return [
+            MappedMoments(moments, moments.lattice(p), MomentLayout(p, gv.Constant())),
+            MappedMoments(excess, excess.lattice(p), MomentLayout(p, None)),
+            NormCounter(norms),
+        ]
+
+    def answers(source):
+        _, found, _, _ = exact_sums(source, BASE, make)
+        return [statistic.answer(query) for statistic, query in zip(found, queries, strict=True)]
+
+    expected = answers(rows)
+    size = int(rng.integers(1, 500))
+    for source in (rows[rng.permutation(500)], [rows[i : i + size] for i in range(0, 500, size)]):
+        for one, other in zip(answers(source), expected, strict=True):
+            for name in other:
+                np.testing.assert_array_equal(one[name], other[name])
+    assert expected[2]["counts"].sum() == 500, "every row is in exactly one bin"
 
 
 def test_the_integer_matrix_is_close_to_the_one_that_was_meant():
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=(30, 30)) * 10.0 ** rng.uniform(-200, 200, size=30)
-    whitening = Whitening(matrix, np.zeros(30))
-    np.testing.assert_allclose(whitening.matrix, matrix, atol=0, rtol=1e-5)
-    assert np.sqrt((whitening.integers**2).sum(axis=0)).min() > 2**29
+    row_map = RowMap.of(matrix, np.zeros(30), np.full(30, -9.0), np.full(30, 9.0))
+    np.testing.assert_allclose(row_map.matrix, matrix, atol=0, rtol=1e-5)
+    assert np.sqrt((row_map.integers**2).sum(axis=0)).min() > 2**29
 
 
-def test_whitening_gives_the_covariance_that_it_should():
-    rng = np.random.default_rng(1)
-    rows = rng.multivariate_normal([0.5, -0.2], [[0.2, 0.1], [0.1, 0.1]], size=4000)
-    lattice = RowLattice.of(gv.Domain(bounds=(-3, 3), n_features=2), None)
-    centre, step = rows.mean(axis=0) / 3 / lattice.unit, 3 * lattice.unit
-    root = np.linalg.cholesky(np.linalg.inv(np.cov(rows.T)))
-    out, target = whitened(rows, Whitening(root * step, centre), norm=20.0)
-    np.testing.assert_allclose(np.cov(out.T * target.unit), np.eye(2), atol=2e-3)
+ONES = np.ones(2)
 
 
 @pytest.mark.parametrize(
-    ("matrix", "centre", "message"),
+    ("make", "message"),
     [
-        (np.zeros((2, 2)), np.zeros(2), "norms between"),
-        (np.eye(2) * np.nan, np.zeros(2), "finite"),
-        (np.eye(2), np.zeros(3), "centre of length"),
-        (np.eye(2), np.full(2, 2.0**20), "in the ball"),
-        (np.eye(2), np.full(2, np.nan), "in the ball"),
-        (np.eye(2) * 1e-300, np.zeros(2), "norms between"),
+        (lambda: RowMap.of(np.zeros((2, 2)), 0 * ONES, -ONES, ONES), "norms between"),
+        (lambda: RowMap.of(np.eye(2) * np.nan, 0 * ONES, -ONES, ONES), "finite"),
+        (lambda: RowMap.of(np.eye(2), np.zeros(3), -ONES, ONES), "of its height"),
+        (lambda: RowMap.of(np.eye(2), ONES * 2.0**20, -ONES, ONES), "in the ball"),
+        (lambda: RowMap.of(np.eye(2) * 1e-300, 0 * ONES, -ONES, ONES), "norms between"),
+        (lambda: RowMap.of(np.eye(2), 0 * ONES, ONES, -ONES), "window"),
+        (lambda: RowMap.of(np.eye(2), 0 * ONES, -ONES, ONES * 2.0**21), "window"),
+        (lambda: RowMap(-ONES, ONES, 0 * ONES, np.eye(2) * 2.0**32, 0 * ONES), "too long"),
+        (lambda: RowMap(-ONES, ONES, 0 * ONES, np.eye(2) * 0.5, 0 * ONES), "made of integers"),
+        (lambda: RowMap(-ONES, ONES, 0 * ONES, np.eye(2), 1000 * ONES), "too extreme"),
+        (lambda: RowMap(-ONES, ONES, 0 * ONES, np.eye(3), 0 * ONES), "vectors of length p"),
     ],
 )
-def test_refusals(matrix, centre, message):
+def test_maps_that_would_not_be_exact_are_refused(make, message):
     with pytest.raises(InvalidParameter, match=message):
-        Whitening(matrix, centre)
+        make()

@@ -1,6 +1,8 @@
 """Sources: the same rows give the same bits whatever they come in, and a wrong schema is named."""
 
 import decimal
+import pickle
+import sqlite3
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,9 @@ import pyarrow as pa
 import pytest
 
 import graphveil as gv
-from graphveil.exceptions import SourceError
+from graphveil.exceptions import GuaranteeError, SourceError
+from graphveil.rows.blocks import open_source
+from graphveil.rows.labels import codes_of
 from support import exact_total
 
 RNG = np.random.default_rng(0)
@@ -163,6 +167,39 @@ def test_labels_from_anywhere():
         np.testing.assert_array_equal(exact_total(source, DOMAIN, column), expected)
 
 
+CONTAINERS = {
+    "list": list,
+    "numpy objects": lambda values: np.array(values, dtype=object),
+    "pandas Int64": lambda values: pd.Series(values, dtype="Int64"),
+    "pandas UInt64": lambda values: pd.Series(values, dtype="UInt64"),
+    "pandas arrow": lambda values: pd.Series(values, dtype="int64[pyarrow]"),
+    "pandas category": lambda values: pd.Series(pd.Categorical(values, categories=[2**53 + 1, 7])),
+    "pandas Categorical": lambda values: pd.Categorical(values, categories=[2**53 + 1, 7]),
+    "polars": lambda values: pl.Series(values, dtype=pl.Int64),
+    "arrow": lambda values: pa.array(values, pa.int64()),
+    "arrow chunked": lambda values: pa.chunked_array(
+        [pa.array(values[:1], pa.int64()), pa.array(values[1:], pa.int64())]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CONTAINERS)
+def test_one_missing_label_changes_no_other(kind):
+    """Large integers, which a conversion to floats would change as soon as one of them is missing."""
+    declared = gv.Labels([2**53 + 1, 7])
+    full, holed = [2**53 + 1, 7, 2**53 + 1], [2**53 + 1, 7, None]
+    make = CONTAINERS[kind]
+    assert codes_of(make(full), declared).tolist() == [0, 1, 0]
+    assert codes_of(make(holed), declared).tolist() == [0, 1, -1]
+
+
+def test_text_labels_that_cannot_be_decoded_are_no_class():
+    broken = pa.array([b"x", b"\xff", b"y"], pa.binary()).cast(pa.string(), safe=False)
+    frame = pa.table({"a": [1.0] * 3, "label": broken})
+    total = exact_total(frame, gv.Domain(bounds=(-1, 1)), gv.Labels(["x", "y"], column="label"))
+    assert total[1, 1] == total[2, 2] > 0
+
+
 def test_unknown_labels_are_zeros_and_known_ones_are_counted():
     total = exact_total((ROWS, LABELS), DOMAIN, DECLARED)
     constant = round(float(total[3, 3] / (LABELS == "y").sum()) ** 0.5)
@@ -185,8 +222,8 @@ def test_every_label_has_a_meaning_or_none():
         ((ROWS, LABELS[:-1]), DECLARED, "There are 299 labels"),
         ((ROWS, np.append(LABELS, "x")), DECLARED, "There are 301 labels"),
         ((ROWS, LABELS[:, None]), DECLARED, "1 dimension"),
-        ((ROWS, "labels"), DECLARED, "a 1-D array or a list"),
-        ((ROWS, 3), DECLARED, "a 1-D array or a list"),
+        ((ROWS, "labels"), DECLARED, "a 1-D array or a series, these are a str"),
+        ((ROWS, 3), DECLARED, "a 1-D array or a series, these are a int"),
         (ROWS, gv.Labels(["x"], column="label"), "An array has no column names"),
         (FRAME, gv.Labels(["x"], column="label"), "no column 'label'"),
         (FRAME, gv.Labels(["x"], column="a"), "is the label and cannot be a feature too"),
@@ -196,3 +233,51 @@ def test_every_label_has_a_meaning_or_none():
 def test_wrong_labels_are_named(source, augment, message):
     with pytest.raises(SourceError, match=message):
         exact_total(source, DOMAIN, augment)
+
+
+# ------------------------------------------------------------------ sources that misbehave
+def test_an_iterable_whose_iterators_are_one_and_the_same_is_refused():
+    shared = iter([ROWS[:10], ROWS[10:20], ROWS[20:]])
+
+    class Shared:
+        def __iter__(self):
+            return shared
+
+    with pytest.raises(SourceError, match="can be read only once"):
+        exact_total(Shared(), DOMAIN)
+
+
+def test_a_source_is_read_in_the_thread_that_asked():
+    """A database connection belongs to its thread."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table rows (a, b, c)")
+    connection.executemany("insert into rows values (?, ?, ?)", ROWS.tolist())
+
+    class Table:
+        def __iter__(self):
+            cursor = connection.execute("select * from rows")
+            while batch := cursor.fetchmany(77):
+                yield np.array(batch, dtype=float)
+
+    np.testing.assert_array_equal(exact_total(Table(), DOMAIN), EXPECTED)
+
+
+def test_a_schema_that_changes_between_passes_is_noticed():
+    class Changing:
+        def __init__(self):
+            self.tables = iter([pa.table({"a": [1.0]}), pa.table({"a": [1.0]}), pa.table({"a": ["1.0"]})])
+            self.columns = ["a"]
+
+        def __arrow_c_stream__(self, schema=None):
+            return next(self.tables).__arrow_c_stream__()
+
+    blocks = open_source(Changing(), gv.Domain(bounds=(-1, 1)), None)
+    next(blocks.read())
+    with pytest.raises(SourceError, match="Column 'a' has type string"):
+        next(blocks.read())
+
+
+def test_open_sources_do_not_pickle():
+    for source in (ROWS, FRAME, [ROWS]):
+        with pytest.raises(GuaranteeError, match="cannot be pickled"):
+            pickle.dumps(open_source(source, DOMAIN, None))

@@ -7,9 +7,9 @@ import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, True, 1j, [1.0]])
+@pytest.mark.parametrize("epsilon", [0, -1, 1e-10, 1001, 5e-324, 10**400, math.nan, math.inf, "1", None, True, [1]])
 def test_epsilon_that_is_no_guarantee(epsilon):
-    with pytest.raises(InvalidParameter, match="epsilon must be a number greater than 0, got"):
+    with pytest.raises(InvalidParameter, match=r"epsilon must be a number greater than 0 \(from 1e-9 to 1000\), got"):
         gv.Budget(epsilon, 1e-6)
 
 
@@ -17,6 +17,11 @@ def test_epsilon_that_is_no_guarantee(epsilon):
 def test_delta_that_is_no_guarantee(delta):
     with pytest.raises(InvalidParameter, match="delta must be a number strictly between 0 and 1, got"):
         gv.Budget(1.0, delta)
+
+
+def test_a_delta_that_floats_cannot_keep():
+    with pytest.raises(InvalidParameter, match="delta must be at least 1e-300, got 1e-310"):
+        gv.Budget(1.0, 1e-310)
 
 
 def test_numpy_numbers_are_numbers():

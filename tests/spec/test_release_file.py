@@ -22,6 +22,8 @@ RELEASES = {
     "mean": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, augment="mean"),
     "labels": lambda: gv.release((ROWS, [True] * 200), domain=BALL, budget=BUDGET, augment=gv.Labels([True, "x", 3])),
     "paper": lambda: gv.release(ROWS, domain=BALL, budget=BUDGET, mechanism="paper"),
+    "several rounds": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, rounds="auto", augment="mean"),
+    "several rounds, a norm": lambda: gv.release(ROWS, domain=BALL, budget=gv.Budget(40.0, 1e-6), rounds="auto"),
     "seeded": lambda: gv.release(ROWS, domain=BALL, budget=BUDGET, random_state=1),
     "one number": lambda: gv.release(ROWS[:1, :1], domain=BALL, budget=BUDGET),
 }
@@ -106,6 +108,10 @@ def forged(item, change):
     return release_file.encode(header, arrays)
 
 
+def _groups(header):
+    return header["rounds"][0]["step"]["groups"]
+
+
 FORGERIES = {
     "no event": lambda h, a: h.pop("event"),
     "wrong kind": lambda h, a: h.update(domain=h["event"]),
@@ -114,13 +120,25 @@ FORGERIES = {
     "another p": lambda h, a: h["domain"].update(n_features=7, columns=None),
     "p unknown": lambda h, a: h["domain"].update(n_features=None, columns=None),
     "versions no dict": lambda h, a: h.update(versions=3),
-    "steps missing": lambda h, a: h.update(steps=[]),
+    "rounds missing": lambda h, a: h.update(rounds=[]),
+    "no round at all": lambda h, a: (h.update(rounds=[]), a.clear()),
+    "an unknown question": lambda h, a: h["rounds"][0]["query"].update(kind="Everything"),
+    "another question": lambda h, a: h["rounds"][0]["query"].update(kind="NormCounts"),
+    "rounds that were not": lambda h, a: h["event"].update(rounds="adaptive"),
     "a vector missing": lambda h, a: a[0].pop("trace"),
     "not finite": lambda h, a: a[0].update(trace=np.array([np.nan])),
     "another length": lambda h, a: a[0].update(diagonal=np.zeros(4)),
     "a string for a number": lambda h, a: h["event"].update(mu="0.1"),
+    "a number beyond floats": lambda h, a: h["event"]["budget"].update(epsilon=10**400),
+    "a norm beyond floats": lambda h, a: h["domain"].update(data_norm=10**400),
+    "rows beyond counting": lambda h, a: h["event"].update(n_samples=10**400),
+    "lists in lists": lambda h, a: h["domain"].update(columns=json.loads("[" * 900 + "]" * 900)),
+    "a trace of nothing": lambda h, a: (
+        h["rounds"][0]["step"]["groups"][2].update(count=0),
+        a[0].update(trace=np.empty(0)),
+    ),
     "an unknown field": lambda h, a: h["event"].update(evil=1),
-    "a step as event": lambda h, a: h.update(event=h["steps"][0]),
+    "a step as event": lambda h, a: h.update(event=h["rounds"][0]["step"]),
 }
 
 

@@ -7,11 +7,14 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.events import GaussianStep, NoiseGroup
 from graphveil.spec.gdp import mu_of
 
-__all__ = ["analytic_mu", "classical_sd", "lattice_step", "sd_for"]
+__all__ = ["analytic_mu", "classical_sd", "lattice_allowance", "lattice_step", "sd_for", "with_reserve"]
 
 # Share of δ that is kept for the lattice. The rest pays for the Gaussian; 1/1024 of δ changes σ by less than 0.02%.
 _LATTICE_SHARE = 2.0**-10
-_COARSEST, _FINEST = 40, 57  # log2 of (smallest sd / lattice): at least 40 bits, and no int64 ever overflows
+# However generous δ is, a release charges no more than this, so that it composes with others at any sensible total ε.
+_LARGEST_ETA = 2.0**-70
+_COARSEST, _FINEST = 40, 57  # log2 of sd/lattice: at least 40 bits, and no int64 ever overflows
+_ROUNDING = 2.0**-30  # relative reserve of the sensitivity for rounding large integers down to the lattice
 
 
 def analytic_mu(budget: Budget) -> float:
@@ -22,6 +25,28 @@ def analytic_mu(budget: Budget) -> float:
     δ_μ(ε) ≤ (1 - 2⁻¹⁰) δ. Proof: ``privacy/proofs/calibration.md`` (theorem 3).
     """
     return mu_of(budget.epsilon, budget.delta * (1.0 - _LATTICE_SHARE))
+
+
+def lattice_allowance(budget: Budget) -> float:
+    """The η that a whole release may charge: (1 + e^ε) η is less than 2⁻¹⁰ δ.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/lattice.md`` (theorem 4).
+    """
+    # 1 - 2⁻¹⁰ leaves room for the rounding of every sum in which η takes part.
+    share = _LATTICE_SHARE * (1.0 - 2.0**-10) * budget.delta / (1.0 + math.exp(min(budget.epsilon, 700.0)))
+    return min(share, _LARGEST_ETA)
+
+
+def with_reserve(sensitivity: float) -> float:
+    """The sensitivity of what is really released, integers rounded down to a lattice, rounded up.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/lattice.md`` (theorem 4).
+    """
+    return sensitivity * (1.0 + _ROUNDING)
 
 
 def sd_for(sensitivity: float, mu: float) -> float:
@@ -52,30 +77,29 @@ def classical_sd(sensitivity: float, budget: Budget, *, allow_unproven: bool) ->
     )
 
 
-def lattice_step(
-    query: str, sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, budget: Budget
-) -> GaussianStep:
-    r"""Choose the lattice of a noisy vector, fine enough that (1 + e^ε) η ≤ 2⁻¹⁰ δ, and describe the step.
+def lattice_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, allowed_eta: float) -> GaussianStep:
+    r"""Choose the lattice of a noisy vector, fine enough that η ≤ ``allowed_eta``, and describe the step.
 
-    A coordinate with noise of standard deviation s on the lattice gℤ costs a total variation of at most (g/s)²/16
-    against the Gaussian rounded to gℤ. The data are integers, so g is 2^e with e ≤ 0: it divides them.
+    A coordinate with noise of standard deviation s on the lattice gℤ, g = 2^e, costs a total variation of at most
+    (g/s)²/16 against the Gaussian rounded to gℤ. The data are integers: for e ≤ 0 they are on the lattice; for e > 0
+    they are rounded down to it, which moves d coordinates by less than g√(2d) in the norm of the sensitivity. That
+    is kept below 2⁻³⁰ of the sensitivity, the reserve that :func:`with_reserve` adds.
 
     Guarantee
     ---------
     Proof: ``privacy/proofs/lattice.md`` (theorem 4).
     """
     smallest, largest = min(group.sd for group in groups), max(group.sd for group in groups)
-    # 1 - 2⁻¹⁰ leaves room for the rounding of every sum in which η takes part.
-    allowed = _LATTICE_SHARE * (1.0 - 2.0**-10) * budget.delta / (1.0 + math.exp(min(budget.epsilon, 700.0)))
-    exponent = min(0, math.floor(math.log2(smallest)) - _COARSEST)
-    while True:
-        eta = sum(group.count * (2.0**exponent / group.sd) ** 2 for group in groups) / 16.0 * (1.0 + 2.0**-40)
-        if largest / 2.0**exponent > 2.0**_FINEST:
-            raise GuaranteeError(
-                f"epsilon={budget.epsilon!r} and delta={budget.delta!r} cannot be kept in exact arithmetic with "
-                f"{sum(group.count for group in groups)} noisy numbers: no lattice is fine enough for so large an "
-                "epsilon or so small a delta, or the noise is too large. Choose a more usual budget."
-            )
-        if eta <= allowed:
-            return GaussianStep(query, sensitivity, groups, exponent, mu, eta)
+    count = sum(group.count for group in groups)
+    exponent = math.floor(math.log2(smallest)) - _COARSEST
+    while largest <= math.ldexp(2.0**_FINEST, exponent):
+        spacing = math.ldexp(1.0, exponent)
+        eta = sum(group.count * (spacing / group.sd) ** 2 for group in groups) / 16.0 * (1.0 + 2.0**-40)
+        rounding = spacing * math.sqrt(2.0 * count) if exponent > 0 else 0.0
+        if eta <= allowed_eta and rounding <= 0.5 * _ROUNDING * sensitivity:
+            return GaussianStep(sensitivity, groups, exponent, mu, eta)
         exponent -= 1
+    raise GuaranteeError(
+        f"This budget cannot be kept in exact arithmetic with {count} noisy numbers: no lattice is fine enough for so "
+        "large an epsilon, or so small an epsilon or delta. Choose a more usual budget."
+    )

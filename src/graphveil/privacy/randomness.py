@@ -49,6 +49,9 @@ class SecureSource:
 
     seeded = False
 
+    def __init__(self) -> None:
+        _enable_opendp()  # a broken installation fails here, before anything is charged
+
     def discrete_gaussian(self, scale: float, size: int) -> "NDArray[np.int64]":
         """Draw on all cores (the sampler releases the interpreter lock)."""
         _check_request(scale, size)
@@ -105,5 +108,4 @@ def _opendp_measurement(scale: float, count: int) -> Any:
     from opendp.measurements import make_gaussian
     from opendp.metrics import l2_distance
 
-    _enable_opendp()
     return make_gaussian(vector_domain(atom_domain(T="i64"), size=count), l2_distance(T="f64"), scale=scale)

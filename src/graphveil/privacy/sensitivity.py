@@ -1,11 +1,15 @@
-r"""How far the released vector can move when one person's rows are replaced.
+r"""How far each answer can move when one person's rows are replaced.
 
-Rows are integers here (``spec/lattice.py``), so these are statements about integers, not about floats.
+Rows are integers here (``spec/lattice.py``), and so are the parameters of the questions: these are statements about
+integers, computed in Python integers and rounded up once.
 """
 
 import math
+from collections.abc import Sequence
 
-__all__ = ["moment_sensitivity"]
+from graphveil.spec.lattice import CELL_LEVELS
+
+__all__ = ["cell_sensitivity", "histogram_sensitivity", "mean_sensitivity", "moment_sensitivity", "square_sensitivity"]
 
 
 def moment_sensitivity(total_square: int, rows_per_person: int) -> float:
@@ -22,12 +26,59 @@ def moment_sensitivity(total_square: int, rows_per_person: int) -> float:
     ---------
     Proofs: ``privacy/proofs/sensitivity.md`` (theorems 1 and 2), ``privacy/proofs/augmentation.md`` (theorem 8).
     """
-    exact_square = 2 * (rows_per_person * total_square) ** 2
-    root = math.isqrt(exact_square)
-    return _float_above(root if root * root == exact_square else root + 1)
+    return _root_above(2 * (rows_per_person * total_square) ** 2)
 
 
-def _float_above(value: int) -> float:
-    """The least float that is at least ``value``."""
-    result = float(value)
-    return result if int(result) >= value else math.nextafter(result, math.inf)
+def mean_sensitivity(widths: Sequence[int], weights: Sequence[int], row_square: int, rows_per_person: int) -> float:
+    """L2 sensitivity of Σ weight·clip(k): the smaller of the weighted window's diagonal and the ball's diameter.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/columns.md`` (theorem 10).
+    """
+    window = sum((weight * width) ** 2 for weight, width in zip(weights, widths, strict=True))
+    return _root_above(rows_per_person**2 * min(window, 4 * max(weights) ** 2 * row_square))
+
+
+def square_sensitivity(
+    reaches: Sequence[int], weights: Sequence[int], centre: Sequence[int], row_square: int, rows_per_person: int
+) -> float:
+    """L2 sensitivity of Σ weight (clip(k) - centre)², where |clip(k) - centre| ≤ reach column by column.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/columns.md`` (theorem 10).
+    """
+    window = sum((weight * reach**2) ** 2 for weight, reach in zip(weights, reaches, strict=True))
+    ball = (math.isqrt(row_square) + 1 + math.isqrt(sum(c * c for c in centre)) + 1) ** 2
+    return _root_above(rows_per_person**2 * min(window, 2 * (max(weights) * ball) ** 2))
+
+
+def histogram_sensitivity(rows_per_person: int) -> float:
+    """L2 sensitivity of counts into which every row enters exactly once.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/columns.md`` (theorem 10).
+    """
+    return _root_above(2 * rows_per_person**2)
+
+
+def cell_sensitivity(n_columns: int, rows_per_person: int) -> float:
+    """L2 sensitivity of counts into which every row enters once per column and level.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/columns.md`` (theorem 10).
+    """
+    return _root_above(2 * n_columns * len(CELL_LEVELS) * rows_per_person**2)
+
+
+def _root_above(square: int) -> float:
+    """A float that is at least √square, and hardly more, for any integer."""
+    scaled = square << 120  # sixty bits behind the point, so that small squares lose nothing
+    root = math.isqrt(scaled)
+    result = math.ldexp(float(root), -60)
+    while int(math.ldexp(result, 60)) ** 2 < scaled:
+        result = math.nextafter(result, math.inf)
+    return result

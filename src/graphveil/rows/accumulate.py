@@ -1,14 +1,15 @@
-"""One pass over the rows with all cores: read a block, clip it, add its products.
+"""One pass over the rows with all cores: read a block, clip it, add it to every statistic that is asked for.
 
-Sums are exact, so threads may take blocks in any order. For moderate widths every thread has its own sum and a BLAS
-limited to one thread; nested thread pools cost a factor of two. For wide rows the product dominates everything and has
-p² numbers, so one sum with a threaded BLAS is both faster and smaller.
+The calling thread reads, because a source may belong to it; workers clip and sum. Sums are exact, so they may take
+pieces in any order. For moderate widths every worker has its own sums and a BLAS limited to one thread; nested
+thread pools cost a factor of two. For wide rows the product dominates everything and has p² numbers, so one sum with
+a threaded BLAS is both faster and smaller.
 """
 
 import os
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Full, Queue
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from graphveil.rows.blocks import Blocks
 from graphveil.rows.clipping import Encoder
-from graphveil.rows.moments import ExactMoments
+from graphveil.rows.unreleased import Statistic
 from graphveil.spec.lattice import EXACT_ROWS
 
 if TYPE_CHECKING:
@@ -30,67 +31,71 @@ _PIECE_ENTRIES = 2**18  # 2 MB of encoded rows stay near a core's cache,
 _PIECE_ROWS = 2**10  # but the BLAS wants its sums at least this long
 _WIDE = 1024
 
-# Passed on once per block with the number of rows read so far.
+# Called once per piece with the number of rows read so far.
 Progress = Callable[[int], None]
+Sums = tuple[int, list[Statistic]]
 
 
-def accumulate(blocks: Blocks, encoder: Encoder, progress: Progress | None = None) -> ExactMoments:
-    """Sum the encoded rows of a source; an interruption stops all threads within one piece."""
+def accumulate(
+    blocks: Blocks, encoder: Encoder, statistics: Callable[[], list[Statistic]], progress: Progress | None = None
+) -> Sums:
+    """Number of rows, and every statistic over all of them; an interruption stops within one piece."""
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pieces = _Pieces(blocks, encoder.width, progress)
+    pieces = _pieces(blocks, encoder.width, progress)
     if encoder.width > _WIDE or workers == 1:
-        return _sum(pieces, encoder)
+        return _sum(pieces, encoder, statistics())
+    waiting: Queue[Block | None] = Queue(maxsize=2 * workers)
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(_sum, iter(waiting.get, None), encoder, statistics()) for _ in range(workers)]
         try:
-            futures = [pool.submit(_sum, pieces, encoder) for _ in range(workers)]
-            parts = [future.result() for future in futures]
+            for piece in pieces:
+                _hand_over(waiting, piece, futures)
         finally:
-            pieces.stop()
-    for part in parts[1:]:
-        parts[0].merge(part)
-    return parts[0]
+            for _ in futures:
+                _hand_over(waiting, None, futures)
+        (n_rows, totals), *others = [future.result() for future in futures]
+    for more_rows, parts in others:
+        n_rows += more_rows
+        for total, part in zip(totals, parts, strict=True):
+            total.merge(part)
+    return n_rows, totals
 
 
-def _sum(pieces: "_Pieces", encoder: Encoder) -> ExactMoments:
-    moments = ExactMoments(encoder.width)
+def _hand_over(waiting: "Queue[Block | None]", piece: "Block | None", futures: "list[Future[Sums]]") -> None:
+    """Put a piece, unless the workers have all ended, which they do early only by an error."""
+    while not all(future.done() for future in futures):
+        try:
+            return waiting.put(piece, timeout=0.1)
+        except Full:
+            continue
+
+
+def _sum(pieces: "Iterator[Block]", encoder: Encoder, statistics: list[Statistic]) -> Sums:
+    n_rows = 0
     buffer = np.empty((_piece_rows(encoder.width), encoder.width))
-    while (piece := pieces.take()) is not None:
-        rows, codes = piece
+    for rows, codes in pieces:
         encoded = buffer[: len(rows)]
         encoder.encode(_as_floats(rows), codes, encoded)
-        moments.update(encoded)
-    return moments
-
-
-class _Pieces:
-    """Blocks cut to size and handed out to threads, one at a time."""
-
-    def __init__(self, blocks: Blocks, width: int, progress: Progress | None) -> None:
-        self._pieces = self._cut(blocks, width, progress)
-        self._lock = threading.Lock()
-        self._stopped = False
-
-    def take(self) -> "Block | None":
-        with self._lock:
-            return None if self._stopped else next(self._pieces, None)
-
-    def stop(self) -> None:
-        self._stopped = True
-
-    @staticmethod
-    def _cut(blocks: Blocks, width: int, progress: Progress | None) -> "Iterator[Block]":
-        step, done = _piece_rows(width), 0
-        for rows, codes in blocks.read():
-            for start in range(0, len(rows), step):
-                part = slice(start, start + step)
-                yield rows[part], None if codes is None else codes[part]
-                done += len(rows[part])
-                if progress is not None:
-                    progress(done)
+        for statistic in statistics:
+            statistic.update(encoded)
+        n_rows += len(rows)
+    return n_rows, statistics
 
 
 def _piece_rows(width: int) -> int:
     return min(EXACT_ROWS, max(_PIECE_ROWS, _PIECE_ENTRIES // width))
+
+
+def _pieces(blocks: Blocks, width: int, progress: Progress | None) -> "Iterator[Block]":
+    """Cut blocks to size."""
+    step, done = _piece_rows(width), 0
+    for rows, codes in blocks.read():
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            yield rows[part], None if codes is None else codes[part]
+            done += len(rows[part])
+            if progress is not None:
+                progress(done)
 
 
 def _as_floats(rows: "NDArray[np.generic]") -> "NDArray[np.float64]":

@@ -5,14 +5,17 @@ from values, and what a foreign library says about a value it dislikes is droppe
 Argument: ``privacy/proofs/totality.md`` (theorem 7).
 """
 
-import os
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphveil.exceptions import SourceError
+from graphveil.rows.foreign import call_foreign, iterate_foreign
+from graphveil.rows.labels import codes_of, codes_of_column
+from graphveil.rows.unreleased import Unreleased
 from graphveil.spec.augment import Augment, Labels
 from graphveil.spec.domain import Domain
 
@@ -27,7 +30,7 @@ _KINDS = "a 2-D numeric numpy array, a data frame (pandas, polars, pyarrow), or 
 _FRAME_ROWS = 2**16  # rows of a frame that are converted at a time
 
 
-class Blocks(ABC):
+class Blocks(Unreleased):
     """Rows that can be read several times. ``read`` yields (rows, class codes or None)."""
 
     columns: tuple[str, ...] | None
@@ -36,6 +39,10 @@ class Blocks(ABC):
     @abstractmethod
     def read(self) -> "Iterator[Block]":
         """Start a new pass over all rows."""
+
+    def count(self) -> int:
+        """Number of rows, by a pass over them where nothing else tells."""
+        return sum(len(rows) for rows, _ in self.read())
 
 
 def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
@@ -52,7 +59,8 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
         return blocks
     if not isinstance(source, Iterable) or isinstance(source, str | bytes | dict | set | frozenset):
         raise SourceError(f"The source is a {_type_name(source)}. Give {_KINDS}.")
-    if iter(source) is source:
+    first, second = (call_foreign(lambda: iter(source), "opened") for _ in range(2))
+    if first is source or first is second:
         raise SourceError(
             f"The source is a {_type_name(source)}, which can be read only once, and a release may read the rows "
             "several times. Give a list of batches, or an object whose __iter__ starts anew."
@@ -70,7 +78,7 @@ def _open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | 
         rows = _open_batch(source[0], domain, None)
         if rows is None:
             return None
-        return _WithLabels(rows, _codes(source[1], labels))
+        return _WithLabels(rows, codes_of(source[1], labels))
     if isinstance(source, np.ndarray):
         if labels is not None:
             raise SourceError(
@@ -102,6 +110,9 @@ class _Array(Blocks):
     def read(self) -> "Iterator[Block]":
         yield self._rows, None
 
+    def count(self) -> int:
+        return len(self._rows)
+
 
 class _Frame(Blocks):
     """Anything with an Arrow C stream; columns are found by name."""
@@ -115,53 +126,44 @@ class _Frame(Blocks):
         self._names = domain.columns if domain.columns is not None else tuple(n for n in names if n != label)
         self.columns, self.n_features = self._names, len(self._names)
         if label in self._names:
-            raise SourceError(
-                f"Column {label!r} is the label and cannot be a feature too: take it out of domain.columns."
-            )
+            raise SourceError(f"Column {label!r} is the label and cannot be a feature too: take it out of the domain.")
         wanted = [*self._names] if label is None else [*self._names, label]
         for name in wanted:
             if name not in names:
                 raise SourceError(f"The source has no column {name!r}. It has: {', '.join(map(repr, names))}.")
         self._frame = _selected(frame, names, wanted)
         self._labels = labels
-        self._check_types(self._schema(), label)
+        self._open()
         _match(self, domain)
 
     def read(self) -> "Iterator[Block]":
-        for batch in _guarded(self._reader()):
+        for batch in iterate_foreign(self._open()):
             for start in range(0, batch.num_rows, _FRAME_ROWS):
                 part = batch.slice(start, _FRAME_ROWS)
                 rows = np.empty((part.num_rows, self.n_features))
                 for j, name in enumerate(self._names):
-                    rows[:, j] = _floats(part.column(name))
+                    rows[:, j] = call_foreign(partial(_floats, part.column(name)), "read")
                 codes = None
                 if self._labels is not None:
-                    codes = _codes(part.column(self._labels.column).to_pylist(), self._labels)
+                    codes = codes_of_column(part.column(self._labels.column), self._labels)
                 yield rows, codes
 
-    def _reader(self) -> Iterator[Any]:
+    def _open(self) -> Any:
+        """Start a stream, with the schema checked: what was checked once could have changed since."""
         import pyarrow as pa
 
-        # A generator, so that a failure to start the stream is guarded like a failure to go on.
-        yield from pa.RecordBatchReader.from_stream(self._frame)
-
-    def _schema(self) -> Any:
-        import pyarrow as pa
-
-        return _quietly(lambda: pa.RecordBatchReader.from_stream(self._frame).schema)
-
-    def _check_types(self, schema: Any, label: str | None) -> None:
+        reader = call_foreign(lambda: pa.RecordBatchReader.from_stream(self._frame), "opened")
         for name in self._names:
-            kind = schema.field(name).type
+            kind = _type_of(reader.schema, name)
             if not _is_numeric(kind):
                 raise SourceError(
                     f"Column {name!r} has type {kind}, which is not a number. Convert it where you know what it means, "
                     "or leave it out with Domain(columns=...)."
                 )
-        if label is not None and not _is_label(schema.field(label).type):
-            raise SourceError(
-                f"The label column {label!r} has type {schema.field(label).type}: use strings or integers."
-            )
+        if self._labels is not None and not _is_label(_type_of(reader.schema, self._labels.column)):
+            kind = _type_of(reader.schema, self._labels.column)
+            raise SourceError(f"The label column {self._labels.column!r} has type {kind}: use strings or integers.")
+        return reader
 
 
 class _WithLabels(Blocks):
@@ -174,10 +176,11 @@ class _WithLabels(Blocks):
     def read(self) -> "Iterator[Block]":
         start = 0
         for rows, _ in self._rows.read():
-            yield rows, self._codes[start : start + len(rows)]
+            codes = self._codes[start : start + len(rows)]
             start += len(rows)
             if start > len(self._codes):
                 break
+            yield rows, codes
         if start != len(self._codes):
             raise SourceError(f"There are {len(self._codes)} labels, but not as many rows.")
 
@@ -187,7 +190,9 @@ class _Batches(Blocks):
 
     def __init__(self, batches: Iterable[Any], domain: Domain, labels: Labels | None) -> None:
         self._batches, self._domain, self._labels = batches, domain, labels
-        first = next(self._opened(domain), None)
+        opened = self._opened()
+        first = next(opened, None)
+        opened.close()
         if first is None:
             raise SourceError("The source has no batch, so it has no columns and no rows.")
         self.columns, self.n_features = first.columns, first.n_features
@@ -195,12 +200,12 @@ class _Batches(Blocks):
         self._domain = domain.matched_to(first.columns, first.n_features)
 
     def read(self) -> "Iterator[Block]":
-        for batch in self._opened(self._domain):
+        for batch in self._opened():
             yield from batch.read()
 
-    def _opened(self, domain: Domain) -> Iterator[Blocks]:
-        for batch in _guarded(iter(self._batches)):
-            blocks = _open_batch(batch, domain, self._labels)
+    def _opened(self) -> Any:
+        for batch in iterate_foreign(self._batches):
+            blocks = _open_batch(batch, self._domain, self._labels)
             if blocks is None:
                 pair = "a pair (rows, labels) with rows " if self._labels and self._labels.column is None else ""
                 raise SourceError(
@@ -223,21 +228,24 @@ def _column_names(frame: Any) -> list[str]:
     if isinstance(frame, pa.RecordBatchReader):
         raise SourceError("A RecordBatchReader can be read only once. Give the table or data set that it comes from.")
     if hasattr(frame, "columns") and not callable(frame.columns) and not isinstance(frame, pa.Table | pa.RecordBatch):
-        return [str(name) for name in frame.columns]  # pandas, polars: without touching a value
-    schema = _quietly(lambda: pa.RecordBatchReader.from_stream(frame).schema)
+        return call_foreign(
+            lambda: [str(name) for name in frame.columns], "opened"
+        )  # pandas, polars: no value is touched
+    schema = call_foreign(lambda: pa.RecordBatchReader.from_stream(frame).schema, "opened")
     return [str(name) for name in schema.names]
 
 
 def _selected(frame: Any, names: list[str], wanted: list[str]) -> Any:
     """Keep only wanted columns where the conversion to Arrow would look at values of the others."""
     if type(frame).__module__.startswith("polars."):
-        return _quietly(lambda: frame.select(wanted))
+        return call_foreign(lambda: frame.select(wanted), "opened")
     if not hasattr(frame, "iloc"):
         return frame
-    frame = frame.iloc[:, [names.index(name) for name in wanted]]  # pandas
-    frame = frame.set_axis(wanted, axis=1).reset_index(drop=True)
+    places = [names.index(name) for name in wanted]
+    frame = call_foreign(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
     for name, dtype in zip(wanted, frame.dtypes, strict=True):
-        if str(dtype) == "object":
+        categories = getattr(dtype, "categories", None)
+        if "object" in (str(dtype), str(getattr(categories, "dtype", ""))):
             # Arrow would infer a type from the values, and complain about one of them by name.
             raise SourceError(
                 f"Column {name!r} has dtype object, which declares no type. Convert it to a number (or a label to str) "
@@ -246,11 +254,19 @@ def _selected(frame: Any, names: list[str], wanted: list[str]) -> Any:
     return frame
 
 
+def _type_of(schema: Any, name: str | None) -> Any:
+    """Type of a column; of a dictionary, that of its values, because the width of its keys tells how many there are."""
+    import pyarrow.types as t
+
+    if schema.names.count(name) != 1:
+        raise SourceError(f"The columns of the source changed while it was read: {name!r} is not there once.")
+    kind = schema.field(name).type
+    return kind.value_type if t.is_dictionary(kind) else kind
+
+
 def _is_numeric(kind: Any) -> bool:
     import pyarrow.types as t
 
-    if t.is_dictionary(kind):
-        return _is_numeric(kind.value_type)
     return bool(
         t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind) or t.is_decimal(kind) or t.is_null(kind)
     )
@@ -259,8 +275,6 @@ def _is_numeric(kind: Any) -> bool:
 def _is_label(kind: Any) -> bool:
     import pyarrow.types as t
 
-    if t.is_dictionary(kind):
-        return _is_label(kind.value_type)
     text = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
     return bool(text or t.is_integer(kind) or t.is_boolean(kind))
 
@@ -269,7 +283,6 @@ def _type_name(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
 
 
-# ------------------------------------------------------------------ values
 def _floats(column: Any) -> "NDArray[np.float64]":
     """A float64 array; nulls become NaN."""
     import pyarrow as pa
@@ -285,50 +298,3 @@ def _floats(column: Any) -> "NDArray[np.float64]":
         column = pc.fill_null(column, float("nan"))
     # Not to_numpy(): it imports pandas where pandas is installed, which takes seconds.
     return np.asarray(np.from_dlpack(column), dtype=np.float64)
-
-
-def _codes(labels: Any, declared: Labels) -> "NDArray[np.intp]":
-    """Numbers of the declared classes; -1 for everything else, whatever it is."""
-    values = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
-    if isinstance(values, np.ndarray):
-        if values.ndim != 1:
-            raise SourceError(f"Labels must have 1 dimension, these have {values.ndim}.")
-        values = values.tolist()
-    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        raise SourceError(f"Labels must be a 1-D array or a list, these are a {_type_name(labels)}.")
-    number = {label: code for code, label in enumerate(declared.classes)}
-    plain = (value.item() if isinstance(value, np.generic) else value for value in values)
-    codes = (number.get(value, -1) if type(value) in (str, int, bool, float) else -1 for value in plain)
-    return np.fromiter(codes, dtype=np.intp, count=len(values))
-
-
-# ------------------------------------------------------------------ other people's errors
-def _guarded(items: Iterator[Any]) -> Iterator[Any]:
-    """Iterate; an error of the source keeps its type and loses its message, which might quote a value."""
-    while True:
-        failure = ""
-        try:
-            item = next(items)
-        except StopIteration:
-            return
-        except SourceError:
-            raise
-        except Exception as error:  # raised again below: outside of this block, so without its context
-            failure = _describe(error)
-        if failure:
-            raise SourceError(f"The source failed while it was read ({failure}). Nothing was spent.")
-        yield item
-
-
-def _quietly(action: Any) -> Any:
-    failure = ""
-    try:
-        return action()
-    except Exception as error:  # as above
-        failure = _describe(error)
-    raise SourceError(f"The source could not be opened ({failure}). Nothing was spent.")
-
-
-def _describe(error: Exception) -> str:
-    reason = f": {os.strerror(error.errno)}" if isinstance(error, OSError) and error.errno else ""
-    return type(error).__name__ + reason

@@ -32,9 +32,10 @@ from graphveil.spec.lattice import RowLattice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "encode_ball"]
+__all__ = ["Encoder", "encode_ball", "row_norms"]
 
 _INPUT = Array(f8, 2, "C", readonly=True)  # a mutable array converts to this, a read-only one to nothing else
+_BALL = void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8, f8, f8, f8[:, ::1])
 
 
 @njit(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1]), cache=True, nogil=True, error_model="numpy")
@@ -75,10 +76,14 @@ def _exact_square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: n
     return total
 
 
-@njit(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8, f8, f8[:, ::1]), cache=True, nogil=True, error_model="numpy")
-def encode_ball(rows, centre, scale, ends, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """Clamp to the box, shorten to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``."""
+@njit(_BALL, cache=True, nogil=True, error_model="numpy")
+def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Clamp to the box, shorten to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``.
+
+    With ``inner`` > 0 only what reaches beyond that norm counts: a row of norm r keeps √(min(r, norm)² - inner²).
+    """
     p = rows.shape[1]
+    reach = np.sqrt((norm - inner) * (norm + inner))
     for i in range(rows.shape[0]):
         for j in range(p):
             value = (rows[i, j] - centre[j]) * scale[j]
@@ -94,14 +99,30 @@ def encode_ball(rows, centre, scale, ends, norm, ball, row_square, out):  # type
             factor = ball / np.sqrt(_square_norm(out, i, p))
         elif square > norm * norm:
             factor = ball / np.sqrt(square)
-        else:
+        elif inner == 0.0:
             factor = ball / norm
+        elif square > inner * inner:
+            length = np.sqrt(square)
+            factor = ball * (np.sqrt(max((length - inner) * (length + inner), 0.0)) / length / reach)
+        else:
+            factor = 0.0
         for j in range(p):
             out[i, j] = np.rint(out[i, j] * factor)
         # It never fails, because the margin of `ball` covers rounding; checking it makes the bound unconditional.
         while _exact_square_norm(out, i, p) > row_square:
             for j in range(p):
                 out[i, j] = np.trunc(out[i, j] * (1.0 - 2.0**-10))
+
+
+@njit(void(_INPUT, f8[::1], f8[::1]), cache=True, nogil=True)
+def row_norms(rows, scale, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Norms of scaled rows, in a fixed order of operations; an overflow is an infinite norm."""
+    p = rows.shape[1]
+    scaled = np.empty((1, p))
+    for i in range(rows.shape[0]):
+        for j in range(p):
+            scaled[0, j] = rows[i, j] * scale[j]
+        out[i] = np.sqrt(_square_norm(scaled, 0, p))
 
 
 class Encoder:
@@ -113,13 +134,14 @@ class Encoder:
         With its number of columns known.
     augment : Augment
         What is appended to a row.
+    shift : bool
+        Whether the middle of the bounds becomes the origin; rows that are taken to be centred are only scaled.
     """
 
-    def __init__(self, domain: Domain, augment: Augment) -> None:
+    def __init__(self, domain: Domain, augment: Augment, *, shift: bool) -> None:
         self.augment = augment
         self.lattice = RowLattice.of(domain, augment)
-        # Without augmentation rows are taken to be centred: bounds scale and do not shift.
-        self._centre, half, self._ends = domain.box(shift=augment is not None)
+        self._centre, half, self._ends = domain.box(shift=shift)
         self._scale = 1.0 / half  # a multiplication is seven times faster than a division
         self._norm = domain.radius
         self.width = self._centre.size + (augment.width if augment is not None else 0)
@@ -134,7 +156,7 @@ class Encoder:
             _encode_box(rows, self._centre, self._scale, self._ends, float(lattice.levels), out)
         else:
             norm, bound = self._norm, float(lattice.row_square)
-            encode_ball(rows, self._centre, self._scale, self._ends, norm, lattice.ball, bound, out)
+            encode_ball(rows, self._centre, self._scale, self._ends, 0.0, norm, lattice.ball, bound, out)
         if codes is not None:
             known = np.flatnonzero(codes >= 0)
             out[:, p:] = 0.0

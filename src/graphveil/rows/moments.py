@@ -7,11 +7,11 @@ order and with or without fused multiply-add, are integers of at most 2⁵³, wh
 are kept in two int64 words, high·2⁴⁰ + low, without any rounding. Proof: ``privacy/proofs/quantisation.md``.
 """
 
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphveil.exceptions import GuaranteeError
+from graphveil.rows.unreleased import Unreleased
 from graphveil.spec.lattice import EXACT_ROWS
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ _WORD = 40  # bits of the low word
 _MASK = (1 << _WORD) - 1
 
 
-class ExactMoments:
-    """Running sum of kkᵀ over integer rows k, and their number. Holds unreleased data: blind repr, no pickling.
+class ExactMoments(Unreleased):
+    """Running sum of kkᵀ over integer rows k.
 
     Parameters
     ----------
@@ -32,11 +32,10 @@ class ExactMoments:
         Length of a row, augmentation included.
     """
 
-    __slots__ = ("_high", "_low", "_pending", "_pending_rows", "_product", "n_rows", "width")
+    __slots__ = ("_high", "_low", "_pending", "_pending_rows", "_product", "width")
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.n_rows = 0
         shape = (width, width)
         self._high = np.zeros(shape, dtype=np.int64)
         self._low = np.zeros(shape, dtype=np.int64)  # in [0, 2⁴⁰) between calls
@@ -53,7 +52,6 @@ class ExactMoments:
             np.matmul(block.T, block, out=self._product)
             self._pending += self._product
             self._pending_rows += len(block)
-        self.n_rows += len(encoded)
 
     def merge(self, other: "ExactMoments") -> None:
         """Add the rows that ``other`` has seen."""
@@ -62,7 +60,6 @@ class ExactMoments:
         self._low += other._low
         self._high += other._high
         self._carry()
-        self.n_rows += other.n_rows
 
     def total(self) -> "NDArray[Any]":
         """The sum as a matrix of Python integers, which never overflow."""
@@ -80,9 +77,3 @@ class ExactMoments:
     def _carry(self) -> None:
         self._high += self._low >> _WORD  # arithmetic shift: floor, also for negative sums
         self._low &= _MASK
-
-    def __repr__(self) -> str:
-        return "<ExactMoments: unreleased, not shown>"
-
-    def __reduce_ex__(self, protocol: object) -> Never:
-        raise GuaranteeError("ExactMoments hold unreleased sums of records and cannot be pickled or copied.")

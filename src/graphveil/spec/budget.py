@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
 from graphveil.spec.gdp import mu_of
 from graphveil.spec.record import Record
 
 __all__ = ["Budget"]
+
+_EPSILONS = (1e-9, 1000.0)  # beyond these nothing is a guarantee, or nothing is left of the data
+_SMALLEST_DELTA = 1e-300  # below it floating point loses digits
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,12 @@ class Budget(Record):
     delta: float
 
     def __post_init__(self) -> None:
-        epsilon = validate.number("epsilon", self.epsilon, "a number greater than 0", 0.0, float("inf"), open_ends=True)
+        epsilon = validate.number(
+            "epsilon", self.epsilon, "a number greater than 0 (from 1e-9 to 1000)", _EPSILONS[0], _EPSILONS[1]
+        )
         delta = validate.number("delta", self.delta, "a number strictly between 0 and 1", 0.0, 1.0, open_ends=True)
+        if delta < _SMALLEST_DELTA:
+            raise InvalidParameter.of("delta", f"at least {_SMALLEST_DELTA:g}", self.delta)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
 

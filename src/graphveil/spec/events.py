@@ -7,6 +7,7 @@ N_i of standard deviation sd_i on a lattice. A :class:`ReleaseEvent` says what o
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
@@ -42,8 +43,6 @@ class GaussianStep(Record):
 
     Parameters
     ----------
-    query : str
-        What the vector holds, e.g. ``"moments"``.
     sensitivity : float
         L2 sensitivity in units of the integer moments, coordinates weighted by (sd of the first group)/(own sd).
     groups : tuple of NoiseGroup
@@ -56,7 +55,6 @@ class GaussianStep(Record):
         Total variation between the noise and the Gaussian rounded to the lattice.
     """
 
-    query: str
     sensitivity: float
     groups: tuple[NoiseGroup, ...]
     lattice: int
@@ -67,13 +65,25 @@ class GaussianStep(Record):
         _positive("sensitivity", self.sensitivity)
         _positive("mu", self.mu)
         validate.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
-        validate.integer("-lattice", -self.lattice, 0)
+        validate.integer("lattice", self.lattice, -1000, 1000)
         if not self.groups or not all(isinstance(group, NoiseGroup) for group in self.groups):
             raise InvalidParameter.of("groups", "NoiseGroup records", self.groups)
 
     def sd(self, name: str) -> float | None:
         """Standard deviation of the group ``name``, or None when there is no such group."""
         return next((group.sd for group in self.groups if group.name == name), None)
+
+
+def _written(value: float) -> str:
+    """All digits, but no superfluous ``.0``."""
+    return repr(value).removesuffix(".0")
+
+
+def _written_up(value: float) -> str:
+    """Five digits, rounded up."""
+    if math.isinf(value):
+        return "∞"
+    return str(Context(prec=5, rounding=ROUND_CEILING).create_decimal(value).normalize())
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,8 @@ class ReleaseEvent(Record):
         What is charged: the release is μ-GDP up to a total variation η.
     mechanism : {"default", "paper"}
         Analytic Gaussian noise on the isometric half-vectorisation and the trace, or the paper's Algorithm 1.
+    rounds : {"one", "adaptive"}
+        One noisy second moment, or several rounds of which later ones look where earlier ones point.
     n_samples : int
         Number of rows; public.
     rows_per_person : int
@@ -100,6 +112,7 @@ class ReleaseEvent(Record):
     mu: float
     eta: float
     mechanism: str
+    rounds: str
     n_samples: int
     rows_per_person: int
     neighbours: str
@@ -111,7 +124,8 @@ class ReleaseEvent(Record):
         _positive("mu", self.mu)
         validate.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
         validate.choice("mechanism", self.mechanism, ["default", "paper"])
-        validate.integer("n_samples", self.n_samples, 1)
+        validate.choice("rounds", self.rounds, ["one", "adaptive"])
+        validate.integer("n_samples", self.n_samples, 1, 2**62)
         validate.integer("rows_per_person", self.rows_per_person, 1)
         validate.choice("neighbours", self.neighbours, ["replace"])
         validate.flag("seeded", self.seeded)
@@ -140,10 +154,11 @@ class ReleaseEvent(Record):
         who = "one record" if self.rows_per_person == 1 else f"one person (up to {self.rows_per_person} records)"
         if self.seeded:
             return "Seeded: not private. The noise came from a known seed; this is a simulation."
-        epsilon, delta = self.budget.epsilon, self.budget.delta
+        delta = _written(self.budget.delta)
+        epsilon = _written(self.budget.epsilon)
         if not self.keeps_budget:
-            epsilon = self.epsilon(delta)
+            epsilon = _written_up(self.epsilon(self.budget.delta))
         return (
-            f"({epsilon:.4g}, {delta:.4g})-differentially private against replacing {who}; "
+            f"({epsilon}, {delta})-differentially private against replacing {who}; "
             f"the number of records, {self.n_samples}, is public."
         )

@@ -8,17 +8,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphveil.spec.augment import Augment, Constant, Labels
+from graphveil.spec.augment import Augment, Constant
 from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EXACT_ROWS", "MAX_SQUARE", "MomentLayout", "RowLattice"]
+__all__ = ["CELL_LEVELS", "EXACT_ROWS", "MAX_SQUARE", "MomentLayout", "RowLattice"]
 
 MAX_SQUARE = 2**40
 EXACT_ROWS = 2**13  # MAX_SQUARE * EXACT_ROWS = 2**53
+CELL_LEVELS = tuple(range(12, 2, -1))  # columns are counted on 2^12, 2^11, …, 2^3 equal cells
 
 
 @dataclass(frozen=True)
@@ -49,22 +50,33 @@ class RowLattice:
     def of(cls, domain: Domain, augment: Augment) -> "RowLattice":
         """Lay the finest lattice that keeps ``total_square`` ≤ 2⁴⁰."""
         p = domain._known_features()
-        constant = 0
+        weight = 0.0
         if augment is not None:
             weight = augment.weight if augment.weight is not None else 1.0 / math.sqrt(p)
-            constant = int(math.sqrt(MAX_SQUARE) * weight / math.hypot(1.0, weight))
-        room = MAX_SQUARE - constant**2
+        constant = _constant_for(weight)
         if domain.data_norm is None:
-            levels = math.isqrt(room // p)
+            levels = math.isqrt((MAX_SQUARE - constant**2) // p)
             return cls(unit=1.0 / levels, levels=levels, ball=0.0, row_square=p * levels**2, constant=constant)
+        return cls.of_ball(p, domain.data_norm, weight)
+
+    @classmethod
+    def of_ball(cls, p: int, norm: float, weight: float) -> "RowLattice":
+        """The lattice of rows of norm at most ``norm``, to which a constant of ``weight`` times that is appended."""
+        constant = _constant_for(weight)
+        room = MAX_SQUARE - constant**2
         # Rounding to nearest moves a row by at most half the diagonal of a cell, √p/2.
         ball = float(math.isqrt(room) - math.isqrt(p) // 2 - 2)
-        return cls(unit=domain.data_norm / ball, levels=0, ball=ball, row_square=room, constant=constant)
+        return cls(unit=norm / ball, levels=0, ball=ball, row_square=room, constant=constant)
 
     @property
     def total_square(self) -> int:
         """Bound of the squared norm of an augmented integer row."""
         return self.row_square + self.constant**2
+
+
+def _constant_for(weight: float) -> int:
+    """The integer c for which c/√(2⁴⁰ - c²) is ``weight``, nearly."""
+    return int(math.sqrt(MAX_SQUARE) * weight / math.hypot(1.0, weight))
 
 
 @dataclass(frozen=True)
@@ -120,7 +132,13 @@ class MomentLayout:
         np.fill_diagonal(matrix, diagonal)
         return matrix
 
-    @property
-    def classes(self) -> int:
-        """Number of classes in the corner; 0 without labels."""
-        return self.augment.width if isinstance(self.augment, Labels) else 0
+    def refined(self, values: "dict[str, NDArray[np.float64]]", corner: float) -> "NDArray[np.float64]":
+        """The moment matrix from its noisy coordinates, the trace refined by least squares where it was released too.
+
+        Noise of variance s² on each of m diagonal entries and on their sum: the best estimate adds
+        (trace - sum)/(m + 1) to every entry, and the variance of the sum falls from ms² to ms²/(m + 1).
+        """
+        diagonal = values["diagonal"]
+        if "trace" in values:
+            diagonal = diagonal + (values["trace"][0] - diagonal.sum()) / (diagonal.size + 1)
+        return self.join(diagonal, values["off_diagonal"], corner)

@@ -18,29 +18,18 @@ from graphveil.spec import release_file
 from graphveil.spec.augment import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import GaussianStep, ReleaseEvent
+from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.spec.queries import Excess, Moments
 from graphveil.spec.record import Record
+from graphveil.spec.rounds import Round
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Matrix = NDArray[np.float64]
+    Vector = NDArray[np.float64]
 
-__all__ = ["Release", "Round"]
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """One noisy vector: the law (``step``) and the raw values by group, averages over rows in scaled units."""
-
-    step: GaussianStep
-    values: "dict[str, NDArray[np.float64]]"
-
-    def __post_init__(self) -> None:
-        counts = {group.name: group.count for group in self.step.groups}
-        if {name: values.shape for name, values in self.values.items()} != {k: (n,) for k, n in counts.items()}:
-            raise InvalidParameter("a round's values do not have the shape that its step declares.")
+__all__ = ["Release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +48,7 @@ class Release:
     augment : Constant, Labels or None
         What was appended to them.
     rounds : tuple of Round
-        The raw noisy coordinates with their laws.
+        The questions that were asked, with their noisy answers and the laws of the noise.
     versions : dict
         Versions of graphveil and of the sampler that made it.
     """
@@ -71,11 +60,12 @@ class Release:
     versions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        layout = self._layout
-        moments = self.rounds[-1].values if self.rounds else {}
-        expected = {"diagonal": layout.n_diagonal, "off_diagonal": layout.n_off_diagonal}
-        if any(name not in moments or moments[name].size != size for name, size in expected.items()):
-            raise InvalidParameter("a release's last round must hold the moments of its domain.")
+        layout, query, values = self._layout, self._last.query, self._last.values
+        mapped = query.row_map is not None  # type: ignore[attr-defined]
+        shapes = {"diagonal": layout.n_diagonal, "off_diagonal": layout.n_off_diagonal}
+        shapes |= {"trace": 1} if "trace" in values else {}
+        if mapped != (self.event.rounds == "adaptive") or any(values[name].size != n for name, n in shapes.items()):
+            raise InvalidParameter("a release's last moments must be those of its domain.")
 
     # ------------------------------------------------------------------ what is known without any number
     @property
@@ -105,78 +95,93 @@ class Release:
 
     # ------------------------------------------------------------------ the numbers, in user's units
     @property
-    def location(self) -> "NDArray[np.float64] | None":
+    def location(self) -> "Vector | None":
         """The noisy mean, or None when it was not asked for (``augment="mean"``)."""
         if not isinstance(self.augment, Constant):
             return None
-        centre, half = self._frame
-        return centre + half * self._mean
+        centre, half = self.frame
+        middle, back = self._undo
+        return np.asarray(centre + half * (middle + back @ self._mean))
 
     @property
-    def origin(self) -> "NDArray[np.float64]":
+    def origin(self) -> "Vector":
         """The point about which :attr:`second_moment` is taken.
 
         The released mean where there is one; the middle of the bounds for a release with labels; else zero.
         """
         location = self.location
-        return self._frame[0] if location is None else location
+        return self.frame[0] if location is None else location
 
     @property
-    def second_moment(self) -> "Matrix":
+    def second_moment(self) -> "Vector":
         """The noisy p × p second moment about :attr:`origin`: unbiased but for clipping, maybe indefinite."""
-        _, half = self._frame
+        half, back = self.frame[1], self._undo[1]
         p = half.size
         moment = self._moments[:p, :p]
         if isinstance(self.augment, Constant):
             # E[bbᵀ] = mmᵀ + Var(b): add what the noise of the mean takes away on the diagonal.
             moment = moment - np.outer(self._mean, self._mean) + self._mean_sd**2 * np.eye(p)
+        if self._excess is not None:
+            moment = moment + self._bare_layout.refined(self._excess.values, 0.0)
+        if self._row_map is not None:
+            moment = back @ moment @ back.T
+            moment = (moment + moment.T) / 2.0
         return np.asarray(moment * np.outer(half, half))
 
     @property
-    def noise_sd(self) -> "Matrix":
-        """Standard deviation of the privacy noise in each entry of :attr:`second_moment`."""
-        _, half = self._frame
-        p = half.size
+    def noise_sd(self) -> "Vector":
+        """Standard deviation of the privacy noise in each entry of :attr:`second_moment`.
+
+        After several rounds it is that of the last, in the coordinates of the data: s/√2·√(G_ii G_jj + G_ij²) for
+        noise s in whitened coordinates, G the product of the map back with its transpose.
+        """
+        half, p = self.frame[1], self.frame[1].size
+        if self._row_map is not None:
+            total = self.noise_scale**2 + (0.0 if self._excess is None else self._excess.sd("diagonal") ** 2)
+            spread = self._undo[1] @ self._undo[1].T
+            variance = np.asarray(total / 2.0 * (np.outer(np.diag(spread), np.diag(spread)) + spread**2))
+            return np.asarray(np.sqrt(variance) * np.outer(half, half))
         m = self._layout.n_diagonal
-        variance = np.full((p, p), self._sd("off_diagonal") ** 2)
-        refined = m / (m + 1) if self._step.sd("trace") is not None else 1.0
+        variance = np.full((p, p), self._last.sd("off_diagonal") ** 2)
+        refined = m / (m + 1) if "trace" in self._last.values else 1.0
         np.fill_diagonal(variance, self.noise_scale**2 * refined)
         if isinstance(self.augment, Constant):
             # Var(b_i b_j) around the released b; twice that on the diagonal, where both factors are the same.
             square, sd2 = self._mean**2, self._mean_sd**2
             product = sd2 * (square[:, None] + square) + sd2**2
-            variance = variance + product + np.diag(np.diag(product))
+            variance = np.asarray(variance + product + np.diag(np.diag(product)))
         return np.asarray(np.sqrt(variance) * np.outer(half, half))
 
     @property
     def noise_scale(self) -> float:
-        """Standard deviation σ of the noise on the svec coordinates, in mechanism units."""
-        return self._sd("diagonal")
+        """Standard deviation σ of the noise on the svec coordinates of the last round, in its units."""
+        return self._last.sd("diagonal")
 
     @property
     def n_eff(self) -> float:
         """Rows that would give as noisy an estimate without privacy: 1/n_eff = 1/n + (σ/mean eigenvalue)²/2."""
-        _, half = self._frame
-        p = half.size
-        mean_eigenvalue = float(np.trace(self.second_moment / np.outer(half, half))) / p
-        relative = self.noise_scale / max(mean_eigenvalue, self.noise_scale / np.sqrt(p))
+        p = self.frame[1].size
+        moment = np.trace(self._moments[:p, :p]) / p
+        if isinstance(self.augment, Constant):
+            moment -= np.sum(self._mean**2) / p - self._mean_sd**2
+        relative = self.noise_scale / max(float(moment), self.noise_scale / np.sqrt(p))
         return float(1.0 / (1.0 / self.n_samples + relative**2 / 2.0))
 
     @property
-    def class_counts(self) -> "NDArray[np.float64] | None":
+    def class_counts(self) -> "Vector | None":
         """Noisy number of rows of each class (may be negative), or None without labels."""
         if not isinstance(self.augment, Labels):
             return None
-        corner = self._moments.diagonal()[self._frame[1].size :]
+        corner = self._moments.diagonal()[self.frame[1].size :]
         return np.asarray(self.n_samples * corner / self._constant**2)
 
     @property
-    def class_locations(self) -> "Matrix | None":
+    def class_locations(self) -> "Vector | None":
         """Noisy class means, a row each, NaN where the noisy count is not positive; None without labels."""
         counts = self.class_counts
         if counts is None:
             return None
-        centre, half = self._frame
+        centre, half = self.frame
         share = np.where(counts > 0, counts, np.nan) / self.n_samples
         return np.asarray(centre + half * (self._moments[: half.size, half.size :].T / self._constant / share[:, None]))
 
@@ -200,7 +205,6 @@ class Release:
             raise ReleaseFileError(f"{name} cannot be read: {error.strerror}.") from None
         header, arrays = release_file.decode(content, name)
         try:
-            steps = [GaussianStep.from_dict(step) for step in header["steps"]]
             augment = None if header["augment"] is None else Record.from_dict(header["augment"])
             if not isinstance(augment, Constant | Labels | None):
                 raise TypeError
@@ -208,10 +212,10 @@ class Release:
                 event=ReleaseEvent.from_dict(header["event"]),
                 domain=Domain.from_dict(header["domain"]),
                 augment=augment,
-                rounds=tuple(Round(step, values) for step, values in zip(steps, arrays, strict=True)),
+                rounds=tuple(Round.rebuild(*pair) for pair in zip(header["rounds"], arrays, strict=True)),
                 versions={str(key): str(value) for key, value in header["versions"].items()},
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             reason = f" {error}" if isinstance(error, InvalidParameter) else ""
             raise ReleaseFileError(f"{name} is not a valid release: a fact is missing or wrong.{reason}") from None
 
@@ -221,10 +225,10 @@ class Release:
             "event": self.event.to_dict(),
             "domain": self.domain.to_dict(),
             "augment": None if self.augment is None else self.augment.to_dict(),
-            "steps": [a_round.step.to_dict() for a_round in self.rounds],
+            "rounds": [a_round.facts() for a_round in self.rounds],
             "versions": self.versions,
         }
-        return release_file.encode(header, [a_round.values for a_round in self.rounds])
+        return release_file.encode(header, [a_round.arrays() for a_round in self.rounds])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Release) and self._content == other._content
@@ -236,44 +240,62 @@ class Release:
         return f"<Release of {self.domain.n_features} columns, {self.n_samples} rows: {self.guarantee}>"
 
     # ------------------------------------------------------------------ mechanism units
+    @cached_property
+    def frame(self) -> "tuple[Vector, Vector]":
+        """Centre and half-width of the columns: scaled units times half plus centre are user's units."""
+        return self.domain.box(shift=self.augment is not None)[:2]
+
     @property
     def _layout(self) -> MomentLayout:
         return MomentLayout(self.domain._known_features(), self.augment)
 
     @property
-    def _step(self) -> GaussianStep:
-        return self.rounds[-1].step
+    def _bare_layout(self) -> MomentLayout:
+        return MomentLayout(self.domain._known_features(), None)
 
     @cached_property
-    def _unit(self) -> float:
-        return RowLattice.of(self.domain, self.augment).unit
+    def _last(self) -> Round:
+        """The round with the final moments."""
+        found = [a_round for a_round in self.rounds if isinstance(a_round.query, Moments)]
+        if not found:
+            raise InvalidParameter("a release must hold moments.")
+        return found[-1]
+
+    @property
+    def _excess(self) -> Round | None:
+        after = self.rounds[self.rounds.index(self._last) + 1 :]
+        return next((a_round for a_round in after if isinstance(a_round.query, Excess)), None)
+
+    @property
+    def _row_map(self) -> Any:
+        return self._last.query.row_map  # type: ignore[attr-defined]
+
+    @cached_property
+    def _undo(self) -> "tuple[Vector, Vector]":
+        """(m, B): a row z of the last round is the scaled row m + Bz."""
+        p = self.domain._known_features()
+        if self._row_map is None:
+            return np.zeros(p), np.eye(p)
+        unit = RowLattice.of(self.domain, None).unit
+        return self._row_map.centre * unit, np.linalg.inv(self._row_map.matrix / unit).T
 
     @cached_property
     def _constant(self) -> float:
-        return RowLattice.of(self.domain, self.augment).constant * self._unit
+        """What was appended, in the units of the last round."""
+        query = self._last.query
+        assert isinstance(query, Moments)
+        p = self.domain._known_features()
+        lattice = RowLattice.of(self.domain, self.augment) if query.row_map is None else query.lattice(p)
+        return lattice.constant * lattice.unit
 
     @cached_property
-    def _frame(self) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-        return self.domain.box(shift=self.augment is not None)[:2]
-
-    def _sd(self, group: str) -> float:
-        sd = self._step.sd(group)
-        assert sd is not None
-        return sd * self._unit**2 / self.n_samples
-
-    @cached_property
-    def _moments(self) -> "Matrix":
-        """The augmented moment matrix, its trace refined by least squares with the trace released beside it."""
-        values = self.rounds[-1].values
-        diagonal = values["diagonal"]
-        if "trace" in values:
-            diagonal = diagonal + (values["trace"][0] - diagonal.sum()) / (diagonal.size + 1)
-        return self._layout.join(diagonal, values["off_diagonal"], corner=self._constant**2)
+    def _moments(self) -> "Vector":
+        return self._layout.refined(self._last.values, corner=self._constant**2)
 
     @property
-    def _mean(self) -> "NDArray[np.float64]":
+    def _mean(self) -> "Vector":
         return np.asarray(self._moments[:-1, -1] / self._constant)
 
     @property
     def _mean_sd(self) -> float:
-        return self._sd("off_diagonal") / self._constant
+        return self._last.sd("off_diagonal") / self._constant

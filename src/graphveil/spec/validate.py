@@ -14,7 +14,10 @@ def number(name: str, value: Any, rule: str, low: float, high: float, *, open_en
     """Return ``value`` as a float in ``[low, high]``, or in the open interval with ``open_ends``."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidParameter.of(name, rule, value)
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:
+        raise InvalidParameter.of(name, rule, value) from None
     inside = low < result < high if open_ends else low <= result <= high
     if not inside or math.isnan(result):
         raise InvalidParameter.of(name, rule, value)

@@ -1,0 +1,237 @@
+r"""First questions: the mean and the variance of every column, and narrower bounds where the public ones drown it.
+
+All numbers are in scaled units: the public box is [-1, 1] for every column.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphveil.spec.lattice import CELL_LEVELS, RowLattice
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Query
+from graphveil.spec.rounds import Round
+
+__all__ = ["Columns", "Setting", "column_rounds"]
+
+Vector = NDArray[np.float64]
+Asked = list[tuple[Query, float]]
+
+_MEAN, _SQUARES, _WEIGHTED = 0.02, 0.08, 0.10  # shares of μ²
+_CELLS, _ZOOM = 0.04, 0.04  # only where a column needs narrower bounds and can get them
+_ZOOM_MEAN = 0.2  # of the zoom
+_DROWNED = 2.5  # a variance below this many of its standard deviations asks for narrower bounds
+_KNOWN = 3.0  # a variance below this many is reported as undetermined
+_INTERVAL = 0.5  # half-width, in standard deviations, of the interval onto which later rounds are projected
+_MOST_LOST = 0.2  # narrower bounds are looked for only if the counts can place them to within this share of the rows
+_LEAST_LOST = 0.03
+_WIDEST_WINDOW = 0.3  # half-width; wider is hardly narrower than the public bounds
+_LARGEST_WEIGHT = 2.0**20
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Public facts that the questions start from.
+
+    Attributes
+    ----------
+    n_features, n_samples : int
+    lattice : RowLattice
+        Of the rows, without anything appended.
+    radius : float
+        Bound of a row's norm, in scaled units.
+    mu : float
+        The budget of the whole release.
+    centred : bool
+        Rows are taken to have mean zero.
+    """
+
+    n_features: int
+    n_samples: int
+    lattice: RowLattice
+    radius: float
+    mu: float
+    centred: bool
+
+    @property
+    def boxed(self) -> bool:
+        """Whether there are bounds for every column, and no norm."""
+        return self.lattice.levels > 0
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is known of every column.
+
+    Attributes
+    ----------
+    location : (p,) array
+        A first mean.
+    variance, sd : (p,) arrays
+        Private variances and the standard deviations of their noise; infinite sd where nothing was asked.
+    lowest, highest : (p,) arrays
+        The interval in which a variance is taken to lie.
+    low, high : (p,) arrays of integers
+        Windows on the lattice.
+    undetermined, rebounded : (p,) arrays of bool
+        Variances within their noise; columns that were given narrower bounds.
+    """
+
+    location: Vector
+    variance: Vector
+    sd: Vector
+    lowest: Vector
+    highest: Vector
+    low: Vector
+    high: Vector
+    undetermined: NDArray[np.bool_]
+    rebounded: NDArray[np.bool_]
+
+
+def column_rounds(setting: Setting) -> Generator[Asked, list[Round], tuple[Columns, float]]:
+    """Ask about columns; return what is known, and the share of μ² that is left."""
+    p, lattice = setting.n_features, setting.lattice
+    edge = float(lattice.levels) if setting.boxed else float(np.floor(np.sqrt(lattice.row_square)))
+    columns = _unknown(p, edge, setting.radius)
+    spent = 0.0
+    if not setting.centred:
+        columns, mean_sd = yield from _means(columns, lattice, _MEAN, np.arange(p))
+        spent += _MEAN
+    else:
+        mean_sd = np.zeros(p)
+    if not setting.boxed:
+        return columns, 1.0 - spent
+    columns = yield from _squares(columns, lattice, mean_sd, _SQUARES, np.arange(p), np.ones(p))
+    spent += _SQUARES
+    if not setting.centred:
+        columns, mean_sd, zoomed = yield from _narrower_bounds(columns, setting, mean_sd)
+        spent += zoomed
+    before = columns
+    weights = np.maximum(columns.variance, columns.sd) ** -0.5
+    again = yield from _squares(columns, lattice, mean_sd, _WEIGHTED, np.arange(p), weights)
+    spent += _WEIGHTED
+    precision, precision_again = before.sd**-2.0, again.sd**-2.0
+    variance = (before.variance * precision + again.variance * precision_again) / (precision + precision_again)
+    sd = (precision + precision_again) ** -0.5
+    undetermined = variance < _KNOWN * sd
+    public = ~columns.rebounded
+    variance[public], sd[public] = _empirical_bayes(variance[public], sd[public])
+    lowest = np.maximum(variance - _INTERVAL * sd, sd)
+    highest = np.maximum(variance + _INTERVAL * sd, 2.0 * lowest)
+    columns = replace(columns, variance=variance, sd=sd, lowest=lowest, highest=highest, undetermined=undetermined)
+    return columns, 1.0 - spent
+
+
+def _unknown(p: int, edge: float, radius: float) -> Columns:
+    """Before any question: every column may hold its part of the squared norm."""
+    return Columns(
+        location=np.zeros(p),
+        variance=np.full(p, radius**2 / p),
+        sd=np.full(p, np.inf),
+        lowest=np.zeros(p),
+        highest=np.full(p, np.inf),
+        low=np.full(p, -edge),
+        high=np.full(p, edge),
+        undetermined=np.zeros(p, dtype=bool),
+        rebounded=np.zeros(p, dtype=bool),
+    )
+
+
+def _means(
+    columns: Columns, lattice: RowLattice, share: float, which: NDArray[np.intp]
+) -> Generator[Asked, list[Round], tuple[Columns, Vector]]:
+    """Means of some columns, each with noise in proportion to its window."""
+    widths = (columns.high - columns.low)[which]
+    weights = _whole_weights(1.0 / widths)
+    query = ColumnMeans(columns.low, columns.high, weights, which.astype(float))
+    (answer,) = yield [(query, share)]
+    location, sd = columns.location.copy(), np.zeros(columns.location.size)
+    steps = np.rint(answer.values["means"] / weights / lattice.unit)
+    location[which] = np.clip(steps, columns.low[which], columns.high[which]) * lattice.unit
+    sd[which] = answer.sd("means") / weights
+    return replace(columns, location=location), sd
+
+
+def _squares(
+    columns: Columns, lattice: RowLattice, mean_sd: Vector, share: float, which: NDArray[np.intp], wish: Vector
+) -> Generator[Asked, list[Round], Columns]:
+    """Variances of some columns about the current location."""
+    centre = np.rint(columns.location / lattice.unit)
+    weights = _whole_weights(wish)
+    (answer,) = yield [(ColumnSquares(columns.low, columns.high, centre, weights, which.astype(float)), share)]
+    variance, sd = columns.variance.copy(), columns.sd.copy()
+    noise = mean_sd[which]
+    # E(x - m)² = variance + E(m - mean)²: subtract what the noise of the mean adds.
+    variance[which] = answer.values["squares"] / weights - noise**2
+    sd[which] = np.hypot(answer.sd("squares") / weights, np.sqrt(2.0) * noise**2)
+    return replace(columns, variance=variance, sd=sd)
+
+
+def _narrower_bounds(
+    columns: Columns, setting: Setting, mean_sd: Vector
+) -> Generator[Asked, list[Round], tuple[Columns, Vector, float]]:
+    """Give drowned columns the window that holds nearly all of their rows, if counts can find one."""
+    bad = np.flatnonzero(columns.variance < _DROWNED * columns.sd)
+    n, lattice = setting.n_samples, setting.lattice
+    # Noise of the sum of two neighbouring counts, three standard deviations, as a share of the rows.
+    lost = 3.0 * np.sqrt(2.0) * np.sqrt(2.0 * bad.size * len(CELL_LEVELS)) / (n * setting.mu * np.sqrt(_CELLS))
+    if not bad.size or lost > _MOST_LOST:
+        return columns, mean_sd, 0.0
+    (answer,) = yield [(CellCounts(bad.astype(float)), _CELLS)]
+    counts = answer.values["cells"].reshape(bad.size, -1)
+    low, high = columns.low.copy(), columns.high.copy()
+    for column, cells in zip(bad, counts, strict=True):
+        window = _window(cells, n, max(_LEAST_LOST, lost))
+        if window is None:
+            continue
+        half = (window[1] - window[0]) / 2.0
+        if half <= _WIDEST_WINDOW and half**2 < 16.0 * columns.sd[column]:
+            low[column], high[column] = np.ceil(window[0] / lattice.unit), np.floor(window[1] / lattice.unit)
+    found = np.flatnonzero((low > columns.low) | (high < columns.high))
+    if not found.size:
+        return columns, mean_sd, _CELLS
+    narrow = replace(columns, low=low, high=high)
+    narrow, sd_inside = yield from _means(narrow, lattice, _ZOOM * _ZOOM_MEAN, found)
+    wish = ((high - low)[found] / 2.0) ** -2.0
+    narrow = yield from _squares(narrow, lattice, sd_inside, _ZOOM * (1.0 - _ZOOM_MEAN), found, wish)
+    kept = np.zeros(low.size, dtype=bool)
+    kept[found] = narrow.variance[found] > narrow.sd[found]
+    merged = {
+        name: np.where(kept, getattr(narrow, name), getattr(columns, name))
+        for name in ("location", "variance", "sd", "low", "high")
+    }
+    return replace(columns, **merged, rebounded=kept), np.where(kept, sd_inside, mean_sd), _CELLS + _ZOOM
+
+
+def _window(cells: Vector, n: int, lost: float) -> tuple[float, float] | None:
+    """The narrowest two neighbouring cells with all but ``lost`` of the rows, and half a cell on either side."""
+    start = 0
+    for level in CELL_LEVELS:
+        counts = cells[start : start + 2**level]
+        start += 2**level
+        if level == CELL_LEVELS[0] and counts.max() > 0.5 * n:
+            return None  # half of the rows in one point: a rare event, not careless bounds
+        pairs = counts[:-1] + counts[1:]
+        best = int(np.argmax(pairs))
+        if pairs[best] > (1.0 - lost) * n:
+            width = 2.0 / 2**level
+            middle = -1.0 + (best + 1) * width
+            return max(middle - 1.5 * width, -1.0), min(middle + 1.5 * width, 1.0)
+    return None
+
+
+def _empirical_bayes(variance: Vector, sd: Vector) -> tuple[Vector, Vector]:
+    """Shrink noisy variances to their common mean; hardly at all when they differ by more than their noise."""
+    if variance.size < 4:
+        return variance, sd
+    weight = sd**-2.0
+    mean = max(float((weight * variance).sum() / weight.sum()), 0.3 * float(weight.sum() ** -0.5))
+    between = max(float(np.mean((variance - mean) ** 2 - sd**2)), 0.05 * mean**2)
+    keep = between / (between + sd**2)
+    return mean + keep * (variance - mean), sd * np.sqrt(keep)
+
+
+def _whole_weights(wish: Vector) -> Vector:
+    """Integer weights from 1 to 2²⁰ in proportion to a wish."""
+    return np.asarray(np.maximum(np.rint(wish / wish.max() * _LARGEST_WEIGHT), 1.0))

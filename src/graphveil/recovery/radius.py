@@ -1,0 +1,69 @@
+r"""The radius to which whitened rows are shortened, from a noisy histogram of their norms.
+
+Shortening to R keeps the share c(R) = E min(r, R)²/E r² of the second moment and costs noise that grows with R². The
+best R minimises (1 - c)²p + p(p + 1)/2 (σ(R)/c)², the squared bias plus the variance of the rescaled matrix.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Edges", "Radius", "choose_radius", "norm_edges"]
+
+Vector = NDArray[np.float64]
+
+_GRID = 1.1 ** np.arange(-20, 45)  # in units of √p, the typical norm of a whitened row
+_FINE_GRID = np.unique(np.concatenate([_GRID, 1.1 ** np.arange(-4.0, 5.0, 0.2)]).round(12))
+_FINE_NOISE = 0.01
+_TAIL = 4.0  # a tail counts while its sum exceeds this many standard deviations
+_SMALLEST = 4  # no radius below the fifth edge: everything would be cut off
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges of the histogram: ``inner`` between bins, ``top`` where the last bin is taken to end."""
+
+    inner: Vector
+    top: float
+
+    @property
+    def upper(self) -> Vector:
+        """Upper end of every bin."""
+        return np.append(self.inner, self.top)
+
+
+@dataclass(frozen=True)
+class Radius:
+    """``value`` to shorten to, share ``kept`` of the second moment, and the ``tail`` beyond which nothing is seen."""
+
+    value: float
+    kept: float
+    tail: float
+
+
+def norm_edges(p: int, cap: float, noise: float) -> Edges:
+    """Edges on a public grid below a bound of the norm; finer about √p if ``noise``, a share of the rows, allows."""
+    grid = _FINE_GRID if noise * np.sqrt(_FINE_GRID.size) < _FINE_NOISE else _GRID
+    inner = np.sqrt(p) * grid
+    inner = inner[inner < cap] if (inner < cap).any() else np.array([cap / 2.0])
+    return Edges(inner, float(max(min(cap, 1.1 * inner[-1]), 1.0001 * inner[-1])))
+
+
+def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float) -> Radius:
+    """Balance bias and noise; ``noise``·R² is the standard deviation of the moments' noise at radius R."""
+    upper = edges.upper
+    tails = np.cumsum(counts[::-1])[::-1]
+    lengths = np.arange(counts.size, 0, -1)
+    seen = np.flatnonzero(tails > _TAIL * sd * np.sqrt(lengths))
+    last = int(seen[-1]) if seen.size else counts.size - 1
+    counts = np.where(np.arange(counts.size) <= last, counts, 0.0)
+    squares = np.maximum(np.append(0.0, upper[:-1]), upper / 1.1) * upper
+    squares[0] = upper[0] ** 2 / 3.0  # below the grid: anywhere in a ball, so to speak
+    total = max(float((counts * squares).sum()), 1e-9)
+    radii = upper[min(_SMALLEST, upper.size - 1) :]
+    kept = np.array([(counts * np.minimum(squares, radius**2)).sum() / total for radius in radii])
+    kept = np.clip(kept, 0.05, 1.0)
+    cost = (1.0 - kept) ** 2 * p + p * (p + 1) / 2.0 * (noise * radii**2 / kept) ** 2
+    best = int(np.argmin(cost))
+    return Radius(float(radii[best]), float(kept[best]), float(upper[last]))

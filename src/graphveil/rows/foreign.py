@@ -1,0 +1,54 @@
+"""Other people's code may fail, and say why with a value of the data. Here it fails silently about values.
+
+Argument: ``privacy/proofs/totality.md`` (theorem 7).
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from graphveil.exceptions import SourceError
+
+__all__ = ["call_foreign", "iterate_foreign"]
+
+T = TypeVar("T")
+_END = object()
+
+
+def call_foreign(action: Callable[[], T], doing: str) -> T:
+    """Run foreign code; whatever it raises keeps its type and loses its message, its cause and its context.
+
+    An interruption or exit stays one, without arguments. Everything else, also what is not an ``Exception`` (a panic of
+    polars is none), becomes a :class:`SourceError`.
+    """
+    try:
+        return action()
+    except BaseException as error:  # raised again below: outside of this block, so without its context
+        failure = _bare(error, doing)
+    raise failure
+
+
+def iterate_foreign(items: Iterable[Any]) -> Iterator[Any]:
+    """Iterate over a foreign object, every step shielded; close its iterator in the end."""
+    iterator = call_foreign(lambda: iter(items), "opened")
+    try:
+        while (item := call_foreign(lambda: next(iterator, _END), "read")) is not _END:
+            yield item
+    finally:
+        with suppress(BaseException):  # a failure to close changes nothing that was read, and might quote data
+            getattr(iterator, "close", lambda: None)()
+
+
+def _bare(error: BaseException, doing: str) -> BaseException:
+    if isinstance(error, KeyboardInterrupt):
+        return KeyboardInterrupt()
+    if isinstance(error, SystemExit):
+        return SystemExit(1)
+    reason = type(error).__name__
+    if isinstance(error, OSError) and type(error.errno) is int and error.errno in errno.errorcode:
+        reason += f": {os.strerror(error.errno)}"
+    return SourceError(
+        f"The source failed while it was {doing} ({reason}). What it said is not repeated: it may quote data."
+    )

@@ -1,0 +1,68 @@
+"""Class labels become class numbers, each from its own record alone: -1 for anything that is not a declared class.
+
+Argument: ``privacy/proofs/totality.md`` (theorem 7).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil.exceptions import SourceError
+from graphveil.rows.foreign import call_foreign
+from graphveil.spec.augment import Labels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["codes_of", "codes_of_column"]
+
+
+def codes_of(labels: Any, declared: Labels) -> "NDArray[np.intp]":
+    """Class numbers of labels that came beside the rows: a list, a tuple, a 1-D array, or a series."""
+    import pyarrow as pa
+
+    if isinstance(labels, pa.Array | pa.ChunkedArray):
+        return codes_of_column(labels, declared)
+    if isinstance(labels, np.ndarray) and labels.ndim != 1:
+        raise SourceError(f"Labels must have 1 dimension, these have {labels.ndim}.")
+    module = type(labels).__module__.partition(".")[0]
+    if not isinstance(labels, list | tuple | np.ndarray) and module not in ("pandas", "polars"):
+        kind = f"{type(labels).__module__}.{type(labels).__qualname__}".removeprefix("builtins.")
+        raise SourceError(f"Labels must be a list, a 1-D array or a series, these are a {kind}.")
+    return _numbers(call_foreign(lambda: _plain(labels), "read"), declared)
+
+
+def codes_of_column(column: Any, declared: Labels) -> "NDArray[np.intp]":
+    """Class numbers of an Arrow column. Text is compared as bytes, so that no value can fail to be decoded."""
+    import pyarrow as pa
+    import pyarrow.types as t
+
+    if t.is_dictionary(column.type):
+        column = call_foreign(lambda: column.cast(column.type.value_type), "read")
+    if t.is_string(column.type) or t.is_large_string(column.type) or t.is_string_view(column.type):
+        column = call_foreign(lambda: column.cast(pa.large_binary()), "read")
+        values = call_foreign(column.to_pylist, "read")
+        number = {name.encode(): code for code, name in enumerate(declared.classes) if isinstance(name, str)}
+        return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
+    return _numbers(call_foreign(column.to_pylist, "read"), declared)
+
+
+def _plain(labels: Any) -> list[Any]:
+    """Python objects, one by one: a conversion of the whole could change all labels when one of them is missing."""
+    categories, codes = getattr(labels, "categories", None), getattr(labels, "codes", None)
+    if hasattr(labels, "cat") and hasattr(labels.cat, "codes"):
+        categories, codes = labels.cat.categories, labels.cat.codes
+    if categories is not None and codes is not None:
+        known = list(categories)
+        return [known[code] if code >= 0 else None for code in codes]
+    if hasattr(labels, "to_list") and type(labels).__module__.startswith("polars"):
+        return list(labels.to_list())
+    return list(labels)
+
+
+def _numbers(values: list[Any], declared: Labels) -> "NDArray[np.intp]":
+    number = {label: code for code, label in enumerate(declared.classes)}
+    plain = (value.item() if isinstance(value, np.generic) else value for value in values)
+    # Exact built-in types only: their hash and equality are known not to fail.
+    codes = (number.get(value, -1) if type(value) in (str, int, bool, float) else -1 for value in plain)
+    return np.fromiter(codes, dtype=np.intp, count=len(values))

@@ -1,0 +1,176 @@
+"""The exact answer to each question in ``spec/queries.py``, as integers, before noise.
+
+Guarantee
+---------
+Every statistic is a sum over rows of a function of one integer row, computed without rounding: the same bits
+whatever the order, the batches, the merges or the threads. Proofs: ``privacy/proofs/quantisation.md``,
+``privacy/proofs/whitening.md``, ``privacy/proofs/columns.md``.
+"""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from graphveil.rows.clipping import encode_ball, row_norms
+from graphveil.rows.moments import ExactMoments
+from graphveil.rows.unreleased import Statistic
+from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query, RowMap
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.float64]
+
+__all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMoments"]
+
+
+class RowMoments(Statistic):
+    """Moments of the rows of the domain, with what the release appends to them."""
+
+    __slots__ = ("_layout", "_moments", "_trace")
+
+    def __init__(self, layout: MomentLayout, *, trace: bool) -> None:
+        self._layout, self._trace = layout, trace
+        self._moments = ExactMoments(layout.size)
+
+    def update(self, encoded: "Rows") -> None:
+        self._moments.update(encoded)
+
+    def merge(self, other: Self) -> None:
+        self._moments.merge(other._moments)
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        return _coordinates(self._moments, self._layout, trace=self._trace)
+
+
+class MappedMoments(Statistic):
+    """Moments of mapped rows, shortened to a norm; or of what that shortening cut off."""
+
+    __slots__ = ("_arguments", "_constant", "_layout", "_map", "_moments")
+
+    def __init__(self, query: Moments | Excess, lattice: RowLattice, layout: MomentLayout) -> None:
+        assert query.row_map is not None
+        self._map, self._layout, self._constant = query.row_map, layout, lattice.constant
+        inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
+        self._arguments = (inner, norm, lattice.ball, float(lattice.row_square))
+        self._moments = ExactMoments(layout.size)
+
+    def update(self, encoded: "Rows") -> None:
+        exact = mapped(encoded, self._map)
+        p = exact.shape[1]
+        out = np.empty((len(exact), self._layout.size))
+        out[:, p:] = self._constant
+        largest = np.finfo(np.float64).max
+        ends = np.stack([np.full(p, -largest), np.full(p, largest)])
+        encode_ball(exact, np.zeros(p), _scale(self._map), ends, *self._arguments, out)
+        self._moments.update(out)
+
+    def merge(self, other: Self) -> None:
+        self._moments.merge(other._moments)
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        return _coordinates(self._moments, self._layout, trace=True)
+
+
+class NormCounter(Statistic):
+    """How many mapped rows have a norm in each bin."""
+
+    __slots__ = ("_counts", "_query")
+
+    def __init__(self, query: NormCounts) -> None:
+        self._query = query
+        self._counts = np.zeros(query.edges.size + 1, dtype=np.int64)
+
+    def update(self, encoded: "Rows") -> None:
+        norms = np.empty(len(encoded))
+        row_norms(mapped(encoded, self._query.row_map), _scale(self._query.row_map), norms)
+        bins = np.searchsorted(self._query.edges, norms, side="right")
+        self._counts += np.bincount(bins, minlength=self._counts.size)
+
+    def merge(self, other: Self) -> None:
+        self._counts += other._counts
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        return {"counts": self._counts.astype(object)}
+
+
+class ColumnTotals(Statistic):
+    """Σk and Σk² of every column inside a window: enough for means, and for squares about any centre."""
+
+    __slots__ = ("_high", "_low", "_rows", "_squares", "_sums")
+
+    def __init__(self, low: "Rows", high: "Rows") -> None:
+        self._low, self._high, self._rows = low, high, 0
+        self._sums = np.zeros(low.size, dtype=object)
+        self._squares = np.zeros(low.size, dtype=object)
+
+    def update(self, encoded: "Rows") -> None:
+        inside = np.clip(encoded, self._low, self._high)
+        self._rows += len(inside)
+        self._sums = self._sums + inside.sum(axis=0).astype(np.int64).astype(object)
+        # At most 2¹³ rows of squares of at most 2⁴⁰: the float sum is exact.
+        self._squares = self._squares + (inside**2).sum(axis=0).astype(np.int64).astype(object)
+
+    def merge(self, other: Self) -> None:
+        self._rows += other._rows
+        self._sums = self._sums + other._sums
+        self._squares = self._squares + other._squares
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        """Weighted sums, or weighted squares expanded about a centre, in Python integers."""
+        assert isinstance(query, ColumnMeans | ColumnSquares)
+        which = query.columns.astype(np.intp)
+        weights, sums = _whole(query.weights), self._sums[which]
+        if isinstance(query, ColumnMeans):
+            return {"means": weights * sums}
+        centre = _whole(query.centre)[which]
+        return {"squares": weights * (self._squares[which] - 2 * centre * sums + self._rows * centre * centre)}
+
+
+class CellCounter(Statistic):
+    """How many rows fall into each cell of some columns, at every level."""
+
+    __slots__ = ("_columns", "_counts", "_levels")
+
+    def __init__(self, query: CellCounts, levels: int) -> None:
+        self._columns = query.columns.astype(np.intp)
+        self._levels = levels
+        self._counts = np.zeros((self._columns.size, 2 ** CELL_LEVELS[0]), dtype=np.int64)
+
+    def update(self, encoded: "Rows") -> None:
+        finest = CELL_LEVELS[0]
+        steps = encoded[:, self._columns].astype(np.int64) + self._levels
+        cells = (steps << finest) // (2 * self._levels + 1)
+        size = self._counts.shape[1]
+        self._counts += np.stack([np.bincount(column, minlength=size) for column in cells.T])
+
+    def merge(self, other: Self) -> None:
+        self._counts += other._counts
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        finest = CELL_LEVELS[0]
+        coarser = [
+            self._counts.reshape(len(self._counts), 2**level, 2 ** (finest - level)).sum(axis=2)
+            for level in CELL_LEVELS
+        ]
+        return {"cells": np.concatenate(coarser, axis=1).ravel().astype(object)}
+
+
+def _whole(values: "Rows") -> "NDArray[Any]":
+    return values.astype(np.int64).astype(object)
+
+
+def mapped(encoded: "Rows", row_map: RowMap) -> "Rows":
+    """(clip(k) - centre) · integers, exactly."""
+    return np.asarray((np.clip(encoded, row_map.low, row_map.high) - row_map.centre) @ row_map.integers)
+
+
+def _scale(row_map: RowMap) -> "Rows":
+    return np.ldexp(np.ones(row_map.exponents.size), -row_map.exponents.astype(np.int64))
+
+
+def _coordinates(moments: ExactMoments, layout: MomentLayout, *, trace: bool) -> "dict[str, NDArray[Any]]":
+    diagonal, off_diagonal = layout.split(moments.total())
+    exact = {"diagonal": diagonal, "off_diagonal": off_diagonal}
+    return exact | {"trace": diagonal.sum(keepdims=True)} if trace else exact

@@ -1,0 +1,43 @@
+"""What every sum over rows is before it has passed the gate: blind, and not to be copied or pickled."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Never, Self
+
+from graphveil.exceptions import GuaranteeError
+from graphveil.spec.queries import Query
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Statistic", "Unreleased"]
+
+
+class Unreleased:
+    """Holds numbers computed from rows: shows nothing, refuses to be pickled or copied."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: unreleased, not shown>"
+
+    def __reduce_ex__(self, protocol: object) -> Never:
+        raise GuaranteeError(f"{type(self).__name__} holds unreleased sums of records and cannot be pickled or copied.")
+
+
+class Statistic(Unreleased, ABC):
+    """An exact sum over integer rows that can be updated, merged and read; the order never matters."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def update(self, encoded: "NDArray[np.float64]") -> None:
+        """Add encoded rows, at most 2¹³ of them."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> None:
+        """Add the rows that ``other`` has seen."""
+
+    @abstractmethod
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        """Exact Python integers by group of coordinates."""

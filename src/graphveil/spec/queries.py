@@ -1,0 +1,232 @@
+r"""What may be asked of the rows: public descriptions, one class a question.
+
+Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.lattice.RowLattice`). Each question
+is a sum over rows of a function of one row, with parameters that are public: chosen beforehand or from earlier
+answers. How far an answer can move is in ``privacy/sensitivity.py``, how it is computed in ``rows/statistics.py``.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.spec.lattice import MAX_SQUARE, RowLattice
+
+__all__ = [
+    "CellCounts",
+    "ColumnMeans",
+    "ColumnSquares",
+    "Excess",
+    "Moments",
+    "NormCounts",
+    "Query",
+    "RowMap",
+]
+
+Vector = NDArray[np.float64]
+_COLUMN_NORM = 2.0**31
+_NORMS = (1e-250, 1e250)
+_LARGEST_WEIGHT = 2.0**20
+
+
+@dataclass(frozen=True, eq=False)
+class RowMap:
+    r"""An affine map of integer rows that float64 applies exactly: clamp to a window, subtract a centre, multiply.
+
+    z = (clip(k, low, high) - centre) · integers · 2^-exponents, column by column.
+
+    Guarantee
+    ---------
+    ‖k - centre‖ ≤ 2²¹ and every column of ``integers`` has norm at most 2³¹, so by Cauchy–Schwarz every product and
+    every partial sum is an integer of at most 2⁵², in any order: float64 is exact, and z is a function of its own
+    record alone. Proof: ``privacy/proofs/whitening.md`` (theorem 6).
+
+    Attributes
+    ----------
+    low, high : (p,) arrays of integers
+        The window; the whole lattice unless a column was given narrower bounds.
+    centre : (p,) array of integers
+    integers : (p, p) array of integers
+    exponents : (p,) array of integers
+    """
+
+    low: Vector
+    high: Vector
+    centre: Vector
+    integers: Vector
+    exponents: Vector
+
+    def __post_init__(self) -> None:
+        p = self.centre.size
+        shapes = [self.low.shape, self.high.shape, self.exponents.shape, self.integers.shape]
+        if shapes != [(p,), (p,), (p,), (p, p)]:
+            raise InvalidParameter("a map of rows needs vectors of length p and a (p, p) matrix.")
+        for values in (self.low, self.high, self.centre, self.integers, self.exponents):
+            if not (np.isfinite(values).all() and (values == np.rint(values)).all()):
+                raise InvalidParameter("a map of rows must be made of integers.")
+        if not np.sum(self.centre**2) <= MAX_SQUARE:
+            raise InvalidParameter("the centre of a map must lie in the ball of the rows.")
+        if (self.low > self.high).any() or np.maximum(self.low**2, self.high**2).max() > MAX_SQUARE:
+            raise InvalidParameter("the window of a map must lie on the lattice of the rows.")
+        if (np.sum(self.integers.astype(object) ** 2, axis=0) > int(_COLUMN_NORM) ** 2).any():
+            raise InvalidParameter("the columns of a map are too long for exact arithmetic.")
+        if (np.abs(self.exponents) > 900).any():
+            raise InvalidParameter("the scales of a map are too extreme for exact arithmetic.")
+
+    @classmethod
+    def of(cls, matrix: Vector, centre: Vector, low: Vector, high: Vector) -> Self:
+        """Round a wish to integers; what is returned *is* the map from then on, also when it is undone.
+
+        ``matrix`` and ``centre`` are in lattice steps.
+        """
+        if matrix.ndim != 2 or centre.shape != matrix.shape[:1] or not np.isfinite(matrix).all():
+            raise InvalidParameter("a map of rows needs a finite matrix and a centre of its height.")
+        largest = np.abs(matrix).max(axis=0, initial=0.0)
+        norms = largest * np.sqrt(((matrix / np.where(largest > 0.0, largest, 1.0)) ** 2).sum(axis=0))
+        if not ((norms >= _NORMS[0]) & (norms <= _NORMS[1])).all():
+            raise InvalidParameter("the columns of a map must have norms between 1e-250 and 1e250.")
+        # Rounding moves a column by at most √p/2; 2^-s is the largest power of two that keeps its norm at 2³¹.
+        exponents = np.floor(np.log2((_COLUMN_NORM - np.sqrt(len(matrix))) / norms))
+        integers = np.rint(np.ldexp(matrix, exponents.astype(np.int64)))
+        return cls(np.rint(low), np.rint(high), np.rint(centre), integers, exponents)
+
+    @property
+    def matrix(self) -> Vector:
+        """The matrix that is really applied."""
+        return np.asarray(np.ldexp(self.integers, -self.exponents.astype(np.int64)))
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A question; arrays and numbers survive the file of a release."""
+
+    def facts(self) -> dict[str, Any]:
+        """The numbers, for the header."""
+        return {"kind": type(self).__name__} | {k: v for k, v in vars(self).items() if isinstance(v, int | float)}
+
+    def arrays(self) -> dict[str, Vector]:
+        """The arrays, for the body."""
+        found = {k: v for k, v in vars(self).items() if isinstance(v, np.ndarray)}
+        row_map = getattr(self, "row_map", None)
+        if row_map is not None:
+            found |= {f"row_map.{k}": v for k, v in vars(row_map).items()}
+        return found
+
+    @staticmethod
+    def rebuild(facts: dict[str, Any], arrays: dict[str, Vector]) -> "Query":
+        """Undo :meth:`facts` and :meth:`arrays`; every field is checked again."""
+        content: dict[str, Any] = dict(facts)
+        kinds = {kind.__name__: kind for kind in (ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, Excess)}
+        kind = kinds.get(str(content.pop("kind", None)))
+        if kind is None:
+            raise InvalidParameter.of("query", "one of " + ", ".join(sorted(kinds)), facts.get("kind"))
+        inner = {name.removeprefix("row_map."): a for name, a in arrays.items() if name.startswith("row_map.")}
+        content |= {name: a for name, a in arrays.items() if not name.startswith("row_map.")}
+        if inner:
+            inner["integers"] = inner["integers"].reshape(inner["centre"].size, -1)
+            content["row_map"] = RowMap(**inner)
+        return kind(**content)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMeans(Query):
+    """Σ weight_j clip(k_j, low_j, high_j) for some columns j: their means inside a window."""
+
+    low: Vector
+    high: Vector
+    weights: Vector
+    columns: Vector
+
+    def __post_init__(self) -> None:
+        _check_columns(self.low, self.high, self.weights, self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSquares(Query):
+    """Σ weight_j (clip(k_j, low_j, high_j) - centre_j)² for some columns: variances about a centre in the window."""
+
+    low: Vector
+    high: Vector
+    centre: Vector
+    weights: Vector
+    columns: Vector
+
+    def __post_init__(self) -> None:
+        _check_columns(self.low, self.high, self.weights, self.columns)
+        inside = (self.low <= self.centre) & (self.centre <= self.high)
+        if not (inside & (self.centre == np.rint(self.centre))).all():
+            raise InvalidParameter("squares need integer centres inside the window.")
+
+
+def _check_columns(low: Vector, high: Vector, weights: Vector, columns: Vector) -> None:
+    whole = all((values == np.rint(values)).all() for values in (low, high, weights, columns))
+    ordered = (low <= high).all() and (np.diff(columns) > 0).all() and columns.size == weights.size > 0
+    if not (whole and ordered and columns[0] >= 0 and columns[-1] < low.size):
+        raise InvalidParameter("questions about columns need integer windows, weights and ascending column numbers.")
+    if weights.min() < 1 or weights.max() > _LARGEST_WEIGHT:
+        raise InvalidParameter("weights of columns must be from 1 to 2**20.")
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts(Query):
+    """How many rows fall into each of 2^12, 2^11, …, 2^3 equal cells of the lattice, for some columns."""
+
+    columns: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class NormCounts(Query):
+    """Histogram of the norms of mapped rows; every row falls into exactly one of ``edges.size`` bins.
+
+    Bin i holds norms in [edges_{i-1}, edges_i), the first everything below, the last everything from the last edge on.
+    """
+
+    row_map: RowMap
+    edges: Vector
+
+    def __post_init__(self) -> None:
+        if not (np.diff(self.edges) > 0).all() or not (self.edges > 0).all():
+            raise InvalidParameter("the edges of a histogram must be positive and increase.")
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Query):
+    """Second moment, trace and (with a constant) mean of mapped rows shortened to norm ``radius``.
+
+    Without a map: of the rows of the domain themselves, with what the release appends to them.
+    """
+
+    radius: float
+    constant: float = 0.0
+    row_map: RowMap | None = None
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.radius < math.inf and 0.0 <= self.constant <= self.radius):
+            raise InvalidParameter.of("radius, constant", "0 ≤ constant ≤ radius", (self.radius, self.constant))
+
+    def lattice(self, p: int) -> RowLattice:
+        """Of the mapped rows."""
+        return RowLattice.of_ball(p, self.radius, self.constant / self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Excess(Query):
+    """Second moment and trace of what shortening to ``inner`` cut off, itself cut at ``outer``.
+
+    A mapped row z of norm r counts as z·√(min(r, outer)² - inner²)/r, or as zero when r ≤ inner.
+    """
+
+    row_map: RowMap
+    inner: float
+    outer: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.inner < self.outer:
+            raise InvalidParameter.of("inner, outer", "0 < inner < outer", (self.inner, self.outer))
+
+    def lattice(self, p: int) -> RowLattice:
+        """Of what is left of the mapped rows."""
+        return RowLattice.of_ball(p, math.sqrt((self.outer - self.inner) * (self.outer + self.inner)), 0.0)

@@ -1,0 +1,173 @@
+"""From a release to an estimate: several rounds, one round, files, flags and hostile columns."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import InvalidParameter
+from graphveil.recovery.radius import choose_radius, norm_edges
+from graphveil.spec.queries import CellCounts, Excess, Moments, NormCounts
+
+BUDGET = gv.Budget(1.0, 1e-6)
+BOX = gv.Domain(bounds=(-8, 8))
+
+
+def rows_of(model, p, n, seed=0, shift=0.0):
+    theta = gv.simulate.paper_model(model, p, random_state=seed)
+    return theta, gv.simulate.gaussian_rows(theta, n, random_state=seed) + shift
+
+
+def recovered(rows, domain=BOX, budget=BUDGET, augment="mean", rounds="auto", seed=0):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gv.exceptions.PrivacyWarning)
+        item = gv.release(rows, domain=domain, budget=budget, augment=augment, rounds=rounds, random_state=seed)
+    return gv.recover(item), item
+
+
+def test_several_rounds_beat_one_by_far():
+    theta, rows = rows_of(3, 20, 20_000, shift=0.5)
+    many, _ = recovered(rows)
+    one, _ = recovered(rows, rounds=1)
+    assert gv.metrics.relative_loss(many.precision, theta) < 0.1
+    assert gv.metrics.relative_loss(many.precision, theta) < 0.25 * gv.metrics.relative_loss(one.precision, theta)
+    np.testing.assert_allclose(many.location, 0.5, atol=0.1)
+
+
+def test_the_estimate_is_a_pair_of_inverse_matrices():
+    _, rows = rows_of(4, 12, 5000)
+    for rounds in (1, "auto"):
+        result, _ = recovered(rows, rounds=rounds)
+        np.testing.assert_allclose(result.precision @ result.covariance, np.eye(12), atol=1e-8)
+        np.testing.assert_array_equal(result.precision, result.precision.T)
+        assert np.linalg.eigvalsh(result.precision)[0] > 0
+
+
+def test_recovery_from_a_file_is_the_same(tmp_path):
+    _, rows = rows_of(3, 6, 5000)
+    result, item = recovered(rows)
+    item.save(tmp_path / "x.release")
+    again = gv.recover(gv.Release.load(tmp_path / "x.release"))
+    np.testing.assert_array_equal(again.precision, result.precision)
+    np.testing.assert_array_equal(again.location, result.location)
+
+
+def test_one_event_covers_all_rounds():
+    _, rows = rows_of(3, 6, 5000)
+    _, item = recovered(rows)
+    assert sum(a_round.step.mu**2 for a_round in item.rounds) <= item.event.mu**2
+    assert sum(a_round.step.mu**2 for a_round in item.rounds) > 0.99 * item.event.mu**2
+    assert sum(a_round.step.eta for a_round in item.rounds) <= item.event.eta
+    private = gv.release(rows, domain=BOX, budget=BUDGET, augment="mean", rounds="auto")
+    assert private.event.keeps_budget
+    assert private.event.rounds == "adaptive"
+
+
+def test_the_released_moment_in_users_units_is_near_the_truth():
+    _, rows = rows_of(3, 5, 200_000, shift=1.0)
+    for augment in ("mean", None):
+        data = rows if augment else rows - 1.0
+        _, item = recovered(data, augment=augment, budget=gv.Budget(8.0, 1e-6))
+        truth = np.cov(data.T) if augment else data.T @ data / len(data)
+        scale = np.sqrt(np.outer(np.diag(truth), np.diag(truth)))
+        # Shortening whitened rows costs a few percent of the scale; `recover` corrects for it.
+        assert np.abs((item.second_moment - truth) / scale).max() < 0.08
+        assert (item.noise_sd / scale).max() < 0.01
+        assert item.n_eff > 20_000
+
+
+def test_a_norm_bound_alone_is_enough():
+    theta, rows = rows_of(4, 20, 20_000)
+    domain = gv.Domain(data_norm=1.25 * np.sqrt(np.trace(np.linalg.inv(theta))))
+    for augment in (None, "mean"):
+        result, item = recovered(rows, domain=domain, augment=augment)
+        assert gv.metrics.relative_loss(result.precision, theta) < 0.15
+        assert sum(isinstance(a_round.query, NormCounts) for a_round in item.rounds) == 3
+
+
+def test_too_few_rows_for_rounds_means_one_round_and_no_explosion():
+    theta, rows = rows_of(1, 30, 60)
+    domain = gv.Domain(data_norm=1.25 * np.sqrt(np.trace(np.linalg.inv(theta))))
+    for seed in range(20):
+        result, item = recovered(rows, domain=domain, augment=None, budget=gv.Budget(0.2, 1e-3), seed=seed)
+        assert [type(a_round.query) for a_round in item.rounds] == [Moments]
+        assert gv.metrics.relative_loss(result.precision, theta) < 1.0
+        assert result.n_eff < 30
+
+
+def test_careless_bounds_are_narrowed_in_private():
+    theta, rows = rows_of(3, 6, 50_000)
+    careless = gv.Domain(bounds=(-400, 400))
+    result, item = recovered(rows, domain=careless)
+    assert any(isinstance(a_round.query, CellCounts) for a_round in item.rounds)
+    assert result.rebounded.all()
+    assert gv.metrics.relative_loss(result.precision, theta) < 0.5
+
+
+def test_skewed_columns_do_not_run_away():
+    rng = np.random.default_rng(3)
+    theta = gv.simulate.paper_model(3, 8)
+    rows = gv.simulate.lognormal_rows(theta, 40_000, log_standard_deviation=1.0, random_state=3)
+    rows = np.clip(rows, -3, 20) + rng.normal(size=8)
+    reference = np.linalg.inv(np.cov(rows.T))
+    for seed in range(5):
+        result, _ = recovered(rows, domain=gv.Domain(bounds=(-6, 22)), seed=seed)
+        assert gv.metrics.relative_loss(result.precision, reference) < 0.5
+
+
+@pytest.mark.parametrize("kind", ["constant", "binary", "duplicate", "missing", "huge"])
+def test_hostile_columns_never_crash(kind):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 4))
+    rows[:, 0] = {
+        "constant": np.full(3000, 2.0),
+        "binary": (rng.random(3000) < 0.02).astype(float),
+        "duplicate": rows[:, 1],
+        "missing": np.full(3000, np.nan),
+        "huge": rng.choice([1e300, -1e300], size=3000),
+    }[kind]
+    for budget in (BUDGET, gv.Budget(0.05, 1e-6), gv.Budget(20.0, 1e-6)):
+        result, _ = recovered(rows, budget=budget)
+        assert np.isfinite(result.precision).all()
+        assert np.linalg.eigvalsh(result.covariance)[0] > 0
+        if kind in ("constant", "missing"):
+            assert result.undetermined[0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 40])
+@pytest.mark.parametrize("p", [1, 2, 6])
+@pytest.mark.parametrize("domain", [BOX, gv.Domain(data_norm=3.0)], ids=["box", "norm"])
+def test_tiny_data_sets(n, p, domain):
+    rows = np.random.default_rng(0).normal(size=(n, p))
+    for augment in (None, "mean"):
+        for budget in (BUDGET, gv.Budget(20.0, 1e-6)):
+            result, _ = recovered(rows, domain=domain, augment=augment, budget=budget)
+            assert np.isfinite(result.precision).all()
+
+
+def test_the_excess_is_asked_for_where_tails_are_heavy():
+    theta = gv.simulate.paper_model(3, 10)
+    rows = gv.simulate.student_rows(theta, 100_000, degrees_of_freedom=3, random_state=0)
+    result, item = recovered(rows, domain=gv.Domain(bounds=(-60, 60)), budget=gv.Budget(3.0, 1e-6))
+    assert any(isinstance(a_round.query, Excess) for a_round in item.rounds)
+    reference = np.linalg.inv(np.cov(np.clip(rows, -60, 60).T))
+    assert gv.metrics.relative_loss(result.precision, reference) < 0.2
+
+
+def test_the_radius_keeps_nearly_everything_when_noise_is_small():
+    p = 25
+    norms = np.sqrt(np.random.default_rng(0).chisquare(p, size=100_000))
+    edges = norm_edges(p, 100.0, 1e-6)
+    counts = np.histogram(norms, np.concatenate([[0], edges.inner, [np.inf]]))[0].astype(float)
+    quiet = choose_radius(counts, 1.0, edges, p, noise=1e-7)
+    loud = choose_radius(counts, 1.0, edges, p, noise=1e-3)
+    assert quiet.kept > 0.999
+    assert quiet.value > loud.value
+    exact = np.mean(np.minimum(norms, loud.value) ** 2) / np.mean(norms**2)
+    assert loud.kept == pytest.approx(exact, abs=0.005)
+
+
+def test_only_a_release_can_be_recovered():
+    with pytest.raises(InvalidParameter, match=r"release must be a gv\.Release"):
+        gv.recover(np.eye(3))
