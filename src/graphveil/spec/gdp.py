@@ -32,7 +32,7 @@ def delta_of(mu: float, epsilon: float, eta: float = 0.0) -> float:
     Examples
     --------
     >>> round(delta_of(1.0, 1.0), 6)
-    0.126936
+    0.126937
     """
     from scipy.special import erfcx
 
