@@ -30,28 +30,27 @@ def main() -> None:
     budget = gv.Budget(epsilon=1.0, delta=1e-6)
 
     # 2. Release. This is the only step that sees records, and the only one that spends.
-    release = gv.release(rows, domain=domain, budget=budget, augment="mean")
+    release = gv.release(rows, domain=domain, budget=budget, augment="mean", rounds="auto")
     print(release.guarantee)
-    print(f"Noise makes {release.n_samples:,} records worth {release.n_eff:,.0f}.\n")
 
     # 3. A release is a file. Everything from here on is free and can happen anywhere.
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "people.release"
         release.save(path)
         release = gv.Release.load(path)
-        print(f"Saved and read back {path.name}, {path.stat().st_size:,} bytes.\n")
-
-    print(f"{'column':<12}{'private mean':>14}{'true mean':>12}{'private sd':>13}{'true sd':>10}")
-    location, covariance = release.location, release.second_moment
-    assert location is not None
-    for j, name in enumerate(COLUMNS):
-        private_sd = np.sqrt(max(covariance[j, j], 0.0))
-        print(f"{name:<12}{location[j]:>14.2f}{rows[:, j].mean():>12.2f}{private_sd:>13.2f}{rows[:, j].std():>10.2f}")
+        print(f"Saved and read back {path.name}, {path.stat().st_size:,} bytes.")
 
     # 4. The network: which pairs still hang together when all the other columns are known?
-    scale = np.sqrt(np.diag(covariance))
-    precision = np.linalg.inv(covariance / np.outer(scale, scale))
-    private = gv.metrics.partial_correlations(precision)
+    estimate = gv.recover(release)
+    print(f"Noise makes {release.n_samples:,} records worth {estimate.n_eff:,.0f}.\n")
+    print(f"{'column':<12}{'private mean':>14}{'true mean':>12}{'private sd':>13}{'true sd':>10}")
+    spread = np.sqrt(np.diag(estimate.covariance))
+    for name, row in zip(
+        COLUMNS, zip(estimate.location, rows.mean(axis=0), spread, rows.std(axis=0), strict=True), strict=True
+    ):
+        print(f"{name:<12}{row[0]:>14.2f}{row[1]:>12.2f}{row[2]:>13.2f}{row[3]:>10.2f}")
+
+    private = gv.metrics.partial_correlations(estimate.precision)
     print(f"\n{'pair':<26}{'private':>10}{'truth':>8}   partial correlation")
     for i, j in sorted(zip(*np.triu_indices(len(COLUMNS), 1), strict=True), key=lambda pair: -abs(private[pair])):
         bar = "#" * round(20 * abs(private[i, j]))
