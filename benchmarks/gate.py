@@ -112,7 +112,10 @@ domain = gate.domains(p)["bounds and norm"]
 with open("/proc/self/statm") as file:
     before = int(file.read().split()[1]) * resource.getpagesize() / 2**20
 gate.moments(X, domain)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before)
+# Not ru_maxrss, which a child inherits from its parent.
+with open("/proc/self/status") as file:
+    peak = next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
+print(peak - before)
 """
 
 
@@ -135,7 +138,7 @@ def noise_rows():
     p = 1000
     size = p * (p + 1) // 2
     scale = 2.0**41
-    draw = SecureSource._draw
+    draw = SecureSource()._draw
     median, low, high, base = ratios(lambda: draw(scale, size, 1), lambda: draw(scale, size, 2), repeats=3)
     yield {
         "what": f"noise for p = {p}: one thread against two",

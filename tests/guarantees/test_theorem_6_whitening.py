@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.rows.clipping import encode_ball
-from graphveil.rows.statistics import MappedMoments, NormCounter, mapped
+from graphveil.rows.statistics import MappedMoments, NormCounter, _Mapped
 from graphveil.spec.lattice import MomentLayout, RowLattice
 from graphveil.spec.queries import Excess, Moments, NormCounts, RowMap
 from support import encoded, exact_sums
@@ -39,7 +39,7 @@ def test_the_product_equals_python_integers(seed, p):
     row_map = random_map(rng, p)
     rows = encoded(rng.choice([-9.0, 9.0, 0.3, np.nan], size=(20, p)), BASE)
     inside = np.clip(rows, row_map.low, row_map.high) - row_map.centre
-    product = mapped(rows, row_map)
+    product = _Mapped(row_map)(rows)
     np.testing.assert_array_equal(product.astype(object), integers(inside) @ integers(row_map.integers))
     assert np.abs(product).max() <= 2**52
 
@@ -51,7 +51,7 @@ def encode(rows, query, p):
     largest = np.full(p, np.finfo(float).max)
     scale = np.ldexp(np.ones(p), -query.row_map.exponents.astype(int))
     out = np.empty((len(rows), p))
-    exact = mapped(encoded(rows, BASE), query.row_map)
+    exact = _Mapped(query.row_map)(encoded(rows, BASE))
     encode_ball(
         exact, np.zeros(p), scale, np.stack([-largest, largest]), inner, norm, lattice.ball, lattice.row_square, out
     )

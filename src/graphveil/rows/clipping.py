@@ -32,7 +32,7 @@ from graphveil.spec.lattice import RowLattice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "encode_ball", "row_norms"]
+__all__ = ["Encoder", "clamp_and_centre", "encode_ball", "row_norms"]
 
 _INPUT = Array(f8, 2, "C", readonly=True)  # a mutable array converts to this, a read-only one to nothing else
 _BALL = void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8, f8, f8, f8[:, ::1])
@@ -112,6 +112,14 @@ def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out): 
         while _exact_square_norm(out, i, p) > row_square:
             for j in range(p):
                 out[i, j] = np.trunc(out[i, j] * (1.0 - 2.0**-10))
+
+
+@njit(void(_INPUT, f8[::1], f8[::1], f8[::1], f8[:, ::1]), cache=True, nogil=True)
+def clamp_and_centre(rows, low, high, centre, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """clip(k, low, high) - centre of integer rows, in one pass."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            out[i, j] = max(min(rows[i, j], high[j]), low[j]) - centre[j]
 
 
 @njit(void(_INPUT, f8[::1], f8[::1]), cache=True, nogil=True)

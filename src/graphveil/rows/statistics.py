@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from graphveil.rows.clipping import encode_ball, row_norms
+from graphveil.rows.clipping import clamp_and_centre, encode_ball, row_norms
 from graphveil.rows.moments import ExactMoments
 from graphveil.rows.unreleased import Statistic
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
@@ -44,26 +44,47 @@ class RowMoments(Statistic):
         return _coordinates(self._moments, self._layout, trace=self._trace)
 
 
+class _Mapped:
+    """(clip(k) - centre) · integers, exactly, in memory that is used again."""
+
+    __slots__ = ("_centred", "_map", "_product", "scale")
+
+    def __init__(self, row_map: RowMap) -> None:
+        p = row_map.centre.size
+        self._map = row_map
+        self._centred, self._product = np.empty((0, p)), np.empty((0, p))
+        self.scale = np.ldexp(np.ones(p), -row_map.exponents.astype(np.int64))
+
+    def __call__(self, encoded: "Rows") -> "Rows":
+        n = len(encoded)
+        if len(self._centred) < n:
+            self._centred, self._product = np.empty(encoded.shape), np.empty(encoded.shape)
+        clamp_and_centre(encoded, self._map.low, self._map.high, self._map.centre, self._centred[:n])
+        return np.matmul(self._centred[:n], self._map.integers, out=self._product[:n])
+
+
 class MappedMoments(Statistic):
     """Moments of mapped rows, shortened to a norm; or of what that shortening cut off."""
 
-    __slots__ = ("_arguments", "_constant", "_layout", "_map", "_moments")
+    __slots__ = ("_arguments", "_constant", "_encoded", "_ends", "_layout", "_mapped", "_moments")
 
     def __init__(self, query: Moments | Excess, lattice: RowLattice, layout: MomentLayout) -> None:
         assert query.row_map is not None
-        self._map, self._layout, self._constant = query.row_map, layout, lattice.constant
+        self._mapped, self._layout, self._constant = _Mapped(query.row_map), layout, lattice.constant
         inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
         self._arguments = (inner, norm, lattice.ball, float(lattice.row_square))
+        largest = np.full(layout.n_features, np.finfo(np.float64).max)
+        self._ends = np.stack([-largest, largest])
+        self._encoded = np.empty((0, layout.size))
         self._moments = ExactMoments(layout.size)
 
     def update(self, encoded: "Rows") -> None:
-        exact = mapped(encoded, self._map)
-        p = exact.shape[1]
-        out = np.empty((len(exact), self._layout.size))
-        out[:, p:] = self._constant
-        largest = np.finfo(np.float64).max
-        ends = np.stack([np.full(p, -largest), np.full(p, largest)])
-        encode_ball(exact, np.zeros(p), _scale(self._map), ends, *self._arguments, out)
+        exact = self._mapped(encoded)
+        n, p = exact.shape
+        if len(self._encoded) < n:
+            self._encoded = np.full((n, self._layout.size), float(self._constant))
+        out = self._encoded[:n]
+        encode_ball(exact, np.zeros(p), self._mapped.scale, self._ends, *self._arguments, out)
         self._moments.update(out)
 
     def merge(self, other: Self) -> None:
@@ -76,16 +97,16 @@ class MappedMoments(Statistic):
 class NormCounter(Statistic):
     """How many mapped rows have a norm in each bin."""
 
-    __slots__ = ("_counts", "_query")
+    __slots__ = ("_counts", "_edges", "_mapped")
 
     def __init__(self, query: NormCounts) -> None:
-        self._query = query
+        self._mapped, self._edges = _Mapped(query.row_map), query.edges
         self._counts = np.zeros(query.edges.size + 1, dtype=np.int64)
 
     def update(self, encoded: "Rows") -> None:
         norms = np.empty(len(encoded))
-        row_norms(mapped(encoded, self._query.row_map), _scale(self._query.row_map), norms)
-        bins = np.searchsorted(self._query.edges, norms, side="right")
+        row_norms(self._mapped(encoded), self._mapped.scale, norms)
+        bins = np.searchsorted(self._edges, norms, side="right")
         self._counts += np.bincount(bins, minlength=self._counts.size)
 
     def merge(self, other: Self) -> None:
@@ -159,15 +180,6 @@ class CellCounter(Statistic):
 
 def _whole(values: "Rows") -> "NDArray[Any]":
     return values.astype(np.int64).astype(object)
-
-
-def mapped(encoded: "Rows", row_map: RowMap) -> "Rows":
-    """(clip(k) - centre) · integers, exactly."""
-    return np.asarray((np.clip(encoded, row_map.low, row_map.high) - row_map.centre) @ row_map.integers)
-
-
-def _scale(row_map: RowMap) -> "Rows":
-    return np.ldexp(np.ones(row_map.exponents.size), -row_map.exponents.astype(np.int64))
 
 
 def _coordinates(moments: ExactMoments, layout: MomentLayout, *, trace: bool) -> "dict[str, NDArray[Any]]":
