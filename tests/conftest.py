@@ -19,3 +19,13 @@ def pytest_runtest_makereport(item, call):
         report.outcome = "failed"
         report.longrepr = f"skipped under STRICT=1: {report.longrepr}"
     return report
+
+
+FLOOR = 1200  # a broken collection must not look green
+
+
+def pytest_collection_finish(session):
+    """A run of everything must find at least FLOOR tests."""
+    everything = session.config.args == session.config.getini("testpaths") and not session.config.option.keyword
+    if everything and session.config.option.numprocesses is None and len(session.items) < FLOOR:
+        raise pytest.UsageError(f"only {len(session.items)} tests were collected, {FLOOR} are expected")

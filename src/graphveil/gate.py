@@ -140,7 +140,8 @@ def release(
 
         p = blocks.n_features
         n = _counted(blocks)
-        setting = Setting(p, n, RowLattice.of(domain, None), domain.radius, gate.mu, centred=augment is None)
+        lattice, person = RowLattice.of(domain, None), domain.rows_per_person
+        setting = Setting(p, n, lattice, domain.radius, gate.mu, person, centred=augment is None)
         recipe = adaptive_rounds(setting)
         asked = next(recipe)
         while asked:

@@ -43,6 +43,8 @@ class Setting:
         Bound of a row's norm, in scaled units.
     mu : float
         The budget of the whole release.
+    rows_per_person : int
+        By which all sensitivities are multiplied.
     centred : bool
         Rows are taken to have mean zero.
     """
@@ -52,7 +54,12 @@ class Setting:
     lattice: RowLattice
     radius: float
     mu: float
+    rows_per_person: int
     centred: bool
+
+    def noise(self, share: float) -> float:
+        """Standard deviation of a sum of sensitivity √2 that gets ``share`` of μ², as a share of the rows."""
+        return float(np.sqrt(2.0) * self.rows_per_person / (self.mu * np.sqrt(share) * self.n_samples))
 
     @property
     def boxed(self) -> bool:
@@ -175,7 +182,7 @@ def _narrower_bounds(
     bad = np.flatnonzero(columns.variance < _DROWNED * columns.sd)
     n, lattice = setting.n_samples, setting.lattice
     # Noise of the sum of two neighbouring counts, three standard deviations, as a share of the rows.
-    lost = 3.0 * np.sqrt(2.0) * np.sqrt(2.0 * bad.size * len(CELL_LEVELS)) / (n * setting.mu * np.sqrt(_CELLS))
+    lost = 3.0 * np.sqrt(2.0 * bad.size * len(CELL_LEVELS)) * setting.noise(_CELLS)
     if not bad.size or lost > _MOST_LOST:
         return columns, mean_sd, 0.0
     (answer,) = yield [(CellCounts(bad.astype(float)), _CELLS)]

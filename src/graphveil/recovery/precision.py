@@ -117,6 +117,7 @@ def _replay(release: Release):  # type: ignore[no-untyped-def]
         RowLattice.of(domain, None),
         domain.radius,
         release.event.mu,
+        release.event.rows_per_person,
         centred=release.augment is None,
     )
     recipe = adaptive_rounds(setting)

@@ -73,13 +73,13 @@ def adaptive_rounds(setting: Setting) -> Questions:
     p, unit = setting.n_features, setting.lattice.unit
     columns, left = yield from column_rounds(setting)
     location, whiten = columns.location, np.diag(np.maximum(columns.variance, _finite(columns.sd)) ** -0.5)
-    parts = _ROUNDS if setting.boxed or _histogram_noise(setting, left * _ROUNDS[0]) < _BLIND else (1.0,)
+    parts = _ROUNDS if setting.boxed or setting.noise(_HISTOGRAM * left * _ROUNDS[0]) < _BLIND else (1.0,)
     for number, part in enumerate(parts):
         share = part * left * _SAFE
         row_map = RowMap.of(whiten * unit, _into_ball(location / unit), columns.low, columns.high)
         cap = _reach(columns, row_map, setting) * _spectral_bound(row_map.matrix / unit)
         if len(parts) > 1:
-            edges = norm_edges(p, cap, _histogram_noise(setting, share))
+            edges = norm_edges(p, cap, setting.noise(_HISTOGRAM * share))
             (norms,) = yield [(NormCounts(row_map, edges.inner), _HISTOGRAM * share)]
             last = number == len(parts) - 1
             questions, kept = _questions(setting, norms, edges, row_map, share, last=last)
@@ -93,25 +93,16 @@ def adaptive_rounds(setting: Setting) -> Questions:
     return estimate
 
 
-def _histogram_noise(setting: Setting, share: float) -> float:
-    """Standard deviation of a count of norms, as a share of the rows."""
-    return float(np.sqrt(2.0) / (setting.mu * np.sqrt(_HISTOGRAM * share)) / setting.n_samples)
-
-
 def _questions(
     setting: Setting, norms: Round, edges: Edges, row_map: RowMap, share: float, *, last: bool
 ) -> tuple[list[tuple[Query, float]], float]:
     """Moments at the radius that the norms suggest, and the excess where it can be seen; and the share kept."""
-    p, n = setting.n_features, setting.n_samples
+    p = setting.n_features
     rest = (1.0 - _HISTOGRAM) * share
     excess = _EXCESS * share if last else 0.0
-
-    def noise(part: float) -> float:
-        return float(np.sqrt(2.0) / (n * setting.mu * np.sqrt(part)))
-
-    radius = choose_radius(norms.values["counts"], norms.sd("counts"), edges, p, noise(rest - excess))
+    radius = choose_radius(norms.values["counts"], norms.sd("counts"), edges, p, setting.noise(rest - excess))
     beyond = radius.tail**2 - radius.value**2
-    if excess and (radius.tail < 1.05 * radius.value or beyond * noise(excess) * np.sqrt(2.0 * p) > 1.0):
+    if excess and (radius.tail < 1.05 * radius.value or beyond * setting.noise(excess) * np.sqrt(2.0 * p) > 1.0):
         excess = 0.0  # nothing was cut off, or it would drown
     constant = 0.0 if setting.centred else min(_CONSTANT, radius.value)
     questions: list[tuple[Query, float]] = [(Moments(radius.value, constant, row_map), rest - excess)]
