@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from graphveil.gate import release as release
     from graphveil.recovery.precision import recover as recover
+    from graphveil.solvers.descent import graphical_lasso as graphical_lasso
+    from graphveil.solvers.path import graphical_lasso_path as graphical_lasso_path
+    from graphveil.solvers.ridge import ridge_precision as ridge_precision
+    from graphveil.solvers.solution import Solution as Solution
+    from graphveil.solvers.splitting import admm as admm
     from graphveil.spec.augment import Constant as Constant
     from graphveil.spec.augment import Labels as Labels
     from graphveil.spec.budget import Budget as Budget
@@ -31,7 +36,12 @@ _HOME = {
     "Labels": "graphveil.spec.augment",
     "Release": "graphveil.spec.released",
     "recover": "graphveil.recovery.precision",
+    "Solution": "graphveil.solvers.solution",
+    "admm": "graphveil.solvers.splitting",
+    "graphical_lasso": "graphveil.solvers.descent",
+    "graphical_lasso_path": "graphveil.solvers.path",
     "release": "graphveil.gate",
+    "ridge_precision": "graphveil.solvers.ridge",
 }
 _MODULES = ("exceptions", "metrics", "simulate")
 

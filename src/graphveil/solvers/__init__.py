@@ -1,0 +1,1 @@
+"""Pure numerics: a symmetric matrix in, a `Solution` out. Nothing here has heard of privacy."""

@@ -1,0 +1,342 @@
+"""Compiled loops: the connected parts of a thresholded matrix, and sweeps of dual block-coordinate descent.
+
+Each kernel has one explicit signature and is cached on disk, so that a fresh process loads machine code instead of
+compiling. The mathematics is in `graphveil.solvers.descent`.
+"""
+
+import numpy as np
+from numba import float64, int64, njit, void
+
+__all__ = ["assemble", "descend", "label_components"]
+
+_MATRIX = float64[:, ::1]
+_VECTOR = float64[::1]
+
+# Rows of W are rewritten in batches of one cache line, see `descend`.
+_BATCH = 8
+
+
+@njit(int64(_MATRIX, _MATRIX, int64[::1]), cache=True, nogil=True)
+def label_components(S, penalty, labels):  # type: ignore[no-untyped-def]
+    """Write into ``labels`` the component of each vertex in the graph |S_ij| > penalty_ij; return their number."""
+    n = S.shape[0]
+    labels[:] = -1
+    queue = np.empty(n, np.int64)
+    count = 0
+    for root in range(n):
+        if labels[root] >= 0:
+            continue
+        labels[root] = count
+        queue[0] = root
+        head, tail = 0, 1
+        while head < tail:
+            i = queue[head]
+            head += 1
+            for j in range(n):
+                if labels[j] < 0 and abs(S[i, j]) > penalty[i, j]:
+                    labels[j] = count
+                    queue[tail] = j
+                    tail += 1
+        count += 1
+    return count
+
+
+@njit(void(_MATRIX, int64[::1], _VECTOR, int64, int64, int64, _VECTOR), cache=True, nogil=True, fastmath={"contract"})
+def _combine(W, active, beta, m, first, last, w):  # type: ignore[no-untyped-def]
+    """Write W β into ``w``, four rows of W a pass; entries first..last come from the rows, see `descend`."""
+    n = W.shape[0]
+    w[:] = 0.0
+    done = 0
+    while done + 4 <= m:
+        i, j, k, l = active[done], active[done + 1], active[done + 2], active[done + 3]
+        a, b, c, d = beta[done], beta[done + 1], beta[done + 2], beta[done + 3]
+        for column in range(n):
+            w[column] += a * W[i, column] + b * W[j, column] + c * W[k, column] + d * W[l, column]
+        done += 4
+    while done < m:
+        i = active[done]
+        a = beta[done]
+        for column in range(n):
+            w[column] += a * W[i, column]
+        done += 1
+    for row in range(first, last):
+        total = 0.0
+        for a in range(m):
+            total += beta[a] * W[row, active[a]]
+        w[row] = total
+
+
+@njit(
+    float64(_MATRIX, int64, _VECTOR, _VECTOR, _VECTOR, _MATRIX),
+    cache=True,
+    nogil=True,
+    fastmath={"contract", "reassoc", "nsz"},
+)
+def _conjugate_gradients(gram, m, limits, beta, residual, work):  # type: ignore[no-untyped-def]
+    """Move ``beta`` towards the minimiser that has its signs, not past the first change of one.
+
+    Returns the fraction of the way that was gone.
+    """
+    gradient, direction, image, step, step_image = work[0], work[1], work[2], work[3], work[4]
+    size = 0.0
+    for a in range(m):
+        step[a] = 0.0
+        step_image[a] = 0.0
+        gradient[a] = 0.0
+        if beta[a] > 0.0:
+            gradient[a] = residual[a] - limits[a]
+        elif beta[a] < 0.0:
+            gradient[a] = residual[a] + limits[a]
+        direction[a] = gradient[a]
+        size += gradient[a] * gradient[a]
+    target = 1e-4 * size
+    for _ in range(min(m, 40)):
+        for b in range(m):
+            image[b] = 0.0
+        for a in range(m):
+            if beta[a] != 0.0:
+                for b in range(m):
+                    image[b] += direction[a] * gram[a, b]
+        curvature = 0.0
+        for a in range(m):
+            curvature += direction[a] * image[a]
+        if curvature <= 0.0:
+            break
+        length = size / curvature
+        new_size = 0.0
+        for a in range(m):
+            step[a] += length * direction[a]
+            step_image[a] += length * image[a]
+            if beta[a] != 0.0:
+                gradient[a] -= length * image[a]
+                new_size += gradient[a] * gradient[a]
+        if new_size <= target:
+            break
+        for a in range(m):
+            direction[a] = gradient[a] + (new_size / size) * direction[a]
+        size = new_size
+    fraction = 1.0
+    stop = -1
+    for a in range(m):
+        if beta[a] * (beta[a] + fraction * step[a]) < 0.0:
+            fraction = -beta[a] / step[a]
+            stop = a
+    for a in range(m):
+        beta[a] += fraction * step[a]
+        residual[a] -= fraction * step_image[a]
+    if stop >= 0:
+        beta[stop] = 0.0
+    return fraction
+
+
+@njit(void(_MATRIX, int64, int64[::1], int64, int64, _MATRIX), cache=True, nogil=True)
+def _gather(W, m, active, first, last, gram):  # type: ignore[no-untyped-def]
+    """Write W restricted to the active rows and columns; columns first..last come from the rows, see `descend`."""
+    for a in range(m):
+        row = active[a]
+        for b in range(m):
+            gram[a, b] = W[row, active[b]]
+    for b in range(m):
+        row = active[b]
+        if first <= row < last:
+            for a in range(m):
+                gram[a, b] = W[row, active[a]]
+
+
+@njit(
+    void(_MATRIX, int64, _VECTOR, _VECTOR, _VECTOR, float64, _MATRIX),
+    cache=True,
+    nogil=True,
+    fastmath={"contract"},
+)
+def _solve_row(gram, m, limits, beta, residual, enough, work):  # type: ignore[no-untyped-def]
+    """Minimise ½β'Gβ − s'β + Σ limits |β| from ``beta``, with ``residual`` = s − Gβ kept up to date.
+
+    Coordinate descent finds the signs; where it then crawls, because the columns are nearly collinear, conjugate
+    gradients solve the quadratic that those signs leave, up to the first coefficient that would change sign.
+    """
+    initial = 0.0
+    before = np.inf
+    patience = 3
+    for sweep in range(200):
+        moved = 0.0
+        for a in range(m):
+            diagonal = gram[a, a]
+            pull = residual[a] + diagonal * beta[a]
+            new = 0.0
+            if pull > limits[a]:
+                new = (pull - limits[a]) / diagonal
+            elif pull < -limits[a]:
+                new = (pull + limits[a]) / diagonal
+            step = new - beta[a]
+            if step != 0.0:
+                beta[a] = new
+                moved += step * step * diagonal
+                for b in range(m):
+                    residual[b] -= step * gram[a, b]
+        if sweep == 0:
+            initial = moved
+        if moved <= max(enough, 1e-3 * initial):
+            return
+        crawls = moved > 0.5 * before
+        before = moved
+        if crawls and sweep >= patience:
+            fraction = _conjugate_gradients(gram, m, limits, beta, residual, work)
+            # A short step means that the signs were not yet right: give coordinate descent twice as long.
+            patience = sweep + 3 if fraction == 1.0 else 2 * sweep
+
+
+@njit(int64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, float64, int64, _VECTOR), cache=True, nogil=True, fastmath={"contract"})
+def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-untyped-def]
+    """Sweep over the rows of W until the ascent still to come is predicted to be at most ``target``.
+
+    Parameters
+    ----------
+    S, penalty : matrices
+        The problem; the penalty's diagonal is ignored (it is part of S's).
+    W, B : matrices, changed in place
+        W is positive definite with the diagonal of S, and stays so. Row j of B holds the coefficients β of variable j
+        on the others.
+    target : float
+        In nats of log-determinant.
+    max_sweeps : int
+        Most sweeps to do.
+    status : vector of 2, written
+        Ascent predicted to remain, and rows damped in the last sweep.
+
+    Returns
+    -------
+    int
+        Sweeps done.
+    """
+    n = S.shape[0]
+    active = np.empty(n, np.int64)
+    is_active = np.zeros(n, np.bool_)
+    gram = np.empty((n, n))
+    work = np.empty((5, n))
+    limits = np.empty(n)
+    beta = np.empty(n)
+    start = np.empty(n)
+    fitted_start = np.empty(n)
+    residual = np.empty(n)
+    w = np.empty(n)
+    previous = np.inf
+    status[0] = np.inf
+    status[1] = 0.0
+    row_target = 0.01 * target / n
+    for sweep in range(max_sweeps):
+        ascent = 0.0
+        damped = 0
+        for first in range(0, n, _BATCH):
+            last = min(first + _BATCH, n)
+            for j in range(first, last):
+                m = 0
+                schur_before = W[j, j]
+                for k in range(n):
+                    if B[j, k] != 0.0:
+                        active[m] = k
+                        is_active[k] = True
+                        start[m] = B[j, k]
+                        schur_before -= B[j, k] * W[j, k]
+                        m += 1
+                schur_before = max(schur_before, 1e-3 * W[j, j])
+                gain = 0.0
+                known = m
+                while True:
+                    _gather(W, m, active, first, last, gram)
+                    for a in range(m):
+                        limits[a] = penalty[j, active[a]]
+                        total = 0.0
+                        for b in range(m):
+                            total += gram[a, b] * start[b]
+                        fitted_start[a] = total
+                        residual[a] = S[j, active[a]] - total
+                        beta[a] = start[a]
+                    _solve_row(gram, m, limits, beta, residual, row_target * schur_before, work)
+                    _combine(W, active, beta, m, first, last, w)
+                    known = m
+                    for k in range(n):
+                        if abs(S[j, k] - w[k]) > penalty[j, k] and not is_active[k] and k != j:
+                            active[m] = k
+                            is_active[k] = True
+                            start[m] = 0.0
+                            m += 1
+                    if m == known:
+                        break
+                for a in range(m):
+                    gain += (beta[a] - start[a]) * (w[active[a]] - fitted_start[a])
+                quadratic = 0.0
+                for a in range(m):
+                    quadratic += beta[a] * w[active[a]]
+                schur = W[j, j] - quadratic
+                # Fraction to the boundary: from a feasible W an exact row solution cannot lower the Schur complement,
+                # so this acts only while W is outside the box, or when there is no minimiser.
+                least = 0.01 * schur_before
+                if schur < least:
+                    shrink = np.sqrt((W[j, j] - least) / quadratic)
+                    for a in range(m):
+                        beta[a] *= shrink
+                    for k in range(n):
+                        w[k] *= shrink
+                    schur = least
+                    damped += 1
+                ascent += abs(gain) / schur
+                for a in range(m):
+                    B[j, active[a]] = beta[a]
+                    is_active[active[a]] = False
+                for k in range(j):
+                    W[j, k] = w[k]
+                for k in range(j + 1, n):
+                    W[j, k] = w[k]
+                for i in range(first, last):
+                    W[i, j] = W[j, i]
+            for i in range(n):
+                for j in range(first, last):
+                    W[i, j] = W[j, i]
+        ratio = min(ascent / previous, 0.9) if sweep > 0 else 0.5
+        status[0] = ascent * ratio / (1.0 - ratio) if damped == 0 else np.inf
+        status[1] = damped
+        previous = ascent
+        if status[0] <= target:
+            return sweep + 1
+    return max_sweeps
+
+
+@njit(float64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX), cache=True, nogil=True)
+def assemble(S, penalty, W, B, precision, dual):  # type: ignore[no-untyped-def]
+    """Write the primal and the dual point that (W, B) stand for; return tr(SΘ) + Σ penalty |Θ|.
+
+    Column j of Θ is θ_jj (−β_j, 1) with 1/θ_jj the Schur complement; the two views of an entry are averaged where both
+    are nonzero. The dual point is W moved into the box, and onto the side of it that complements Θ_ij ≠ 0.
+    """
+    n = S.shape[0]
+    theta = np.empty(n)
+    linear = 0.0
+    for j in range(n):
+        schur = W[j, j]
+        for k in range(n):
+            schur -= B[j, k] * W[j, k]
+        theta[j] = 1.0 / schur
+        precision[j, j] = theta[j]
+        dual[j, j] = S[j, j]
+        linear += theta[j] * S[j, j]
+    # Tiles, because both (i, j) and (j, i) are read and written.
+    tile = 32
+    for top in range(0, n, tile):
+        for left in range(0, top + 1, tile):
+            for i in range(top, min(top + tile, n)):
+                for j in range(left, min(left + tile, i)):
+                    value = 0.0
+                    if B[i, j] != 0.0 and B[j, i] != 0.0:
+                        value = -0.5 * (B[i, j] * theta[i] + B[j, i] * theta[j])
+                    limit = penalty[i, j]
+                    if value > 0.0:
+                        w = S[i, j] + limit
+                    elif value < 0.0:
+                        w = S[i, j] - limit
+                    else:
+                        w = min(max(W[i, j], S[i, j] - limit), S[i, j] + limit)
+                    precision[i, j] = precision[j, i] = value
+                    dual[i, j] = dual[j, i] = w
+                    linear += 2.0 * (S[i, j] * value + limit * abs(value))
+    return linear

@@ -1,0 +1,123 @@
+"""The graphical lasso along a sequence of penalties, each solved from the one before."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.solvers.descent import State, solve
+from graphveil.solvers.objectives import alpha_max
+from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
+from graphveil.solvers.solution import Solution
+
+__all__ = ["Path", "graphical_lasso_path"]
+
+
+@dataclass(frozen=True, eq=False)
+class Path(Sequence[Solution]):
+    """Solutions in the order of `alphas`.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (k,)
+        The penalties, as they were given.
+    solutions : tuple of Solution
+        One for each.
+    alpha_max : float
+        From this penalty on there is no edge.
+    """
+
+    alphas: NDArray[np.float64]
+    solutions: tuple[Solution, ...]
+    alpha_max: float
+
+    @property
+    def n_edges(self) -> NDArray[np.int64]:
+        """Edges at each point."""
+        return np.array([solution.n_edges for solution in self.solutions])
+
+    @property
+    def objectives(self) -> NDArray[np.float64]:
+        """Objective at each point."""
+        return np.array([solution.objective for solution in self.solutions])
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __getitem__(self, k):  # type: ignore[no-untyped-def] # the overloads of Sequence, delegated to a tuple
+        return self.solutions[k]
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.solutions)
+
+    def __repr__(self) -> str:
+        return f"Path({len(self)} penalties from {self.alphas.max():.4g} to {self.alphas.min():.4g})"
+
+
+def graphical_lasso_path(
+    S: ArrayLike,
+    alphas: ArrayLike | None = None,
+    *,
+    n_alphas: int = 20,
+    ratio: float = 0.1,
+    penalize_diagonal: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> Path:
+    """Solve the graphical lasso for several penalties, from the largest down, each from the solution before it.
+
+    Parameters
+    ----------
+    S : array of shape (p, p)
+        Symmetric; see `graphical_lasso`.
+    alphas : array of shape (k,), optional
+        Penalties ≥ 0 in any order. By default ``n_alphas`` of them, equally spaced in logarithm from `alpha_max`, the
+        largest off-diagonal entry in size, to ``ratio`` times that.
+    n_alphas, ratio : int, float
+        Of the default grid.
+    penalize_diagonal, tol, max_iter
+        As in `graphical_lasso`; each point is certified.
+
+    Returns
+    -------
+    Path
+        A sequence of `Solution`, with ``alphas``, ``n_edges``, ``objectives`` and ``alpha_max``.
+
+    Raises
+    ------
+    UnboundedProblem, NotConverged
+        At the first penalty, from the largest down, that cannot be solved; see `graphical_lasso`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphveil import graphical_lasso_path
+    >>> S = np.array([[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    >>> path = graphical_lasso_path(S, [0.6, 0.3, 0.1])
+    >>> path.n_edges.tolist()
+    [0, 1, 2]
+    """
+    S = check_symmetric(S)
+    tol = check_number(tol, "tol", "a finite number > 0", 0.0, strict=True)
+    max_iter = check_count(max_iter, "max_iter")
+    top = alpha_max(S)
+    if alphas is None:
+        ratio = check_number(ratio, "ratio", "a number in (0, 1)", 0.0, strict=True)
+        if ratio >= 1:
+            raise InvalidParameter.of("ratio", "a number in (0, 1)", ratio)
+        grid = top * np.geomspace(1.0, ratio, check_count(n_alphas, "n_alphas"))
+    else:
+        grid = np.array(alphas, dtype=np.float64)
+        if grid.ndim != 1 or len(grid) == 0 or not (np.isfinite(grid).all() and (grid >= 0).all()):
+            raise InvalidParameter.of("alphas", "a non-empty one-dimensional array of finite numbers ≥ 0", alphas)
+    solutions: dict[int, Solution] = {}
+    state: State | None = None
+    for k in np.argsort(-grid, kind="stable"):
+        alpha = check_penalty(float(grid[k]), len(S))
+        problem = Problem.of(S, alpha, penalize_diagonal)
+        if state is not None:
+            state = state.fitted_to(problem)
+        solutions[int(k)], state = solve(problem, alpha, penalize_diagonal, tol, max_iter, state)
+    return Path(grid, tuple(solutions[k] for k in range(len(grid))), top)

@@ -1,0 +1,115 @@
+"""The arguments of every solver, checked once, and the same problem in variables of unit scale."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.solvers.definite import power_of_two_scale
+
+__all__ = ["Problem", "check_count", "check_number", "check_penalty", "check_symmetric"]
+
+Matrix = NDArray[np.float64]
+
+
+def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
+    """A square, finite, exactly symmetric copy of ``value``; asymmetry beyond rounding is refused."""
+    try:
+        M = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(f"{name} must be a matrix of real numbers; it cannot be read as one.") from error
+    if M.ndim != 2 or M.shape[0] != M.shape[1] or M.shape[0] == 0:
+        raise InvalidParameter.of(name, "a square matrix with at least one row", f"shape {M.shape}")
+    if not np.isfinite(M).all():
+        raise InvalidParameter(f"{name} must be finite; it holds NaN or infinity. Impute or drop those variables.")
+    scale = np.abs(M).max()
+    # Halves first: the sum of two entries near the largest double would overflow.
+    mean = 0.5 * M + 0.5 * M.T
+    if np.abs(M - mean).max() > 1e-10 * scale:
+        raise InvalidParameter(f"{name} must be symmetric. If it should be, pass ({name} + {name}.T) / 2.")
+    return mean
+
+
+def check_number(value: Any, name: str, rule: str, low: float, *, strict: bool) -> float:
+    """A finite number above ``low`` (or equal to it when not ``strict``)."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter.of(name, rule, value) from error
+    if not np.isfinite(number) or number < low or (strict and number == low):
+        raise InvalidParameter.of(name, rule, value)
+    return number
+
+
+def check_count(value: Any, name: str) -> int:
+    """An integer ≥ 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidParameter.of(name, "an integer ≥ 1", value)
+    return int(value)
+
+
+def check_penalty(alpha: Any, p: int, name: str = "alpha") -> float | Matrix:
+    """A finite number ≥ 0, or a symmetric matrix of them."""
+    if np.ndim(alpha) == 0:
+        return check_number(alpha, name, "a finite number ≥ 0 or a symmetric matrix of them", 0.0, strict=False)
+    penalty = check_symmetric(alpha, name)
+    if penalty.shape != (p, p):
+        raise InvalidParameter.of(name, f"a number or a matrix of shape {(p, p)}", f"shape {penalty.shape}")
+    if penalty.min() < 0:
+        raise InvalidParameter.of(name, "≥ 0 in every entry", f"a smallest entry of {penalty.min():.3g}")
+    return penalty
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """min −log det Θ + tr(SΘ) + Σ penalty_ij |Θ_ij| over Θ ≻ 0, with the diagonal's penalty folded into S.
+
+    Θ_ii > 0, so a penalty on the diagonal is linear: it adds to S_ii. The variables are then scaled by powers of two
+    d to variances in [1/2, 2]: with S → d S d and penalty → d penalty d the solution is Θ → Θ / (d d'), without
+    rounding. Nothing afterwards depends on the units of the variables.
+
+    Attributes
+    ----------
+    S, penalty : ndarray of shape (p, p)
+        In scaled units; the diagonal of `penalty` is zero.
+    scale : ndarray of shape (p,)
+        The d above.
+    diagonal_is_positive : bool
+        False means that no minimiser exists, whatever the other entries; the matrices are then not scaled.
+    """
+
+    S: Matrix
+    penalty: Matrix
+    scale: NDArray[np.float64]
+    diagonal_is_positive: bool
+
+    @classmethod
+    def of(cls, S: Matrix, alpha: float | Matrix, penalize_diagonal: bool) -> "Problem":
+        """From checked arguments."""
+        penalty = np.full(S.shape, alpha) if isinstance(alpha, float) else alpha.copy()
+        folded = S.copy()
+        if penalize_diagonal:
+            np.fill_diagonal(folded, S.diagonal() + penalty.diagonal())
+        np.fill_diagonal(penalty, 0.0)
+        if not np.all(folded.diagonal() > 0):
+            return cls(folded, penalty, np.ones(len(S)), False)
+        d = power_of_two_scale(folded.diagonal())
+        if not np.all(d == 1.0):
+            with np.errstate(over="ignore"):
+                folded = folded * d[:, None] * d
+                penalty = penalty * d[:, None] * d
+            if not (np.isfinite(folded).all() and np.isfinite(penalty).all()):
+                raise InvalidParameter(
+                    "S must hold variables of comparable scale: after scaling them to unit variance an entry of S or "
+                    "alpha overflows. Drop the variables of almost no variance, or penalise the diagonal."
+                )
+        return cls(folded, penalty, d, True)
+
+    def to_user_units(self, M: Matrix) -> Matrix:
+        """A precision-like matrix (or a direction of recession) in the units of the caller's S."""
+        return M * self.scale[:, None] * self.scale
+
+    def __len__(self) -> int:
+        return len(self.S)

@@ -1,0 +1,57 @@
+"""The path: equal to single solves, in any order, with the grid that it makes itself."""
+
+import numpy as np
+import pytest
+
+from graphveil import graphical_lasso, graphical_lasso_path
+from graphveil.exceptions import InvalidParameter, UnboundedProblem
+from graphveil.solvers.objectives import alpha_max
+from solvers.problems import assert_certified, make
+
+
+@pytest.mark.parametrize("kind", ["definite", "singular", "indefinite", "block"])
+@pytest.mark.parametrize("penalize_diagonal", [True, False])
+def test_equals_single_solves(kind, penalize_diagonal):
+    S = make(kind, 40, 6)
+    alphas = alpha_max(S) * np.array([0.45, 1.1, 0.7, 0.55, 0.95])
+    path = graphical_lasso_path(S, alphas, penalize_diagonal=penalize_diagonal, tol=1e-13)
+    assert len(path) == 5
+    assert path.alpha_max == alpha_max(S)
+    for alpha, point, edges, value in zip(alphas, path, path.n_edges, path.objectives, strict=True):
+        assert_certified(point, S, alpha, penalize_diagonal, 1e-13)
+        single = graphical_lasso(S, alpha, penalize_diagonal=penalize_diagonal, tol=1e-13)
+        assert np.abs(point.precision - single.precision).max() <= 1e-5
+        assert edges == single.n_edges == point.n_edges
+        assert value == point.objective == pytest.approx(single.objective, abs=1e-10)
+
+
+def test_default_grid():
+    S = make("definite", 30, 1)
+    path = graphical_lasso_path(S, n_alphas=7, ratio=0.05)
+    assert np.allclose(path.alphas, alpha_max(S) * np.geomspace(1, 0.05, 7))
+    assert path[0].n_edges == 0
+    assert path[-1].n_edges > 0
+    assert path[1:3] == path.solutions[1:3]
+    assert repr(path).startswith("Path(7 penalties from ")
+
+
+def test_stops_at_the_first_penalty_without_a_minimiser():
+    S = make("indefinite", 30, 8)
+    with pytest.raises(UnboundedProblem):
+        graphical_lasso_path(S, [0.9 * alpha_max(S), 1e-3 * alpha_max(S)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"alphas": []}, "alphas must be a non-empty one-dimensional array"),
+        ({"alphas": [0.1, -0.1]}, "alphas must be a non-empty one-dimensional array"),
+        ({"alphas": [[0.1]]}, "alphas must be a non-empty one-dimensional array"),
+        ({"ratio": 1.0}, r"ratio must be a number in \(0, 1\)"),
+        ({"n_alphas": 0}, "n_alphas must be an integer ≥ 1"),
+        ({"tol": 0}, "tol must be a finite number > 0"),
+    ],
+)
+def test_refused_arguments(arguments, message):
+    with pytest.raises(InvalidParameter, match=message):
+        graphical_lasso_path(np.eye(2), **arguments)
