@@ -7,7 +7,7 @@ import pytest
 
 from graphveil import graphical_lasso
 from graphveil.exceptions import NotConverged, UnboundedProblem
-from graphveil.solvers.definite import is_dominant, is_positive_definite
+from graphveil.solvers.definite import is_positive_definite
 from graphveil.solvers.existence import Recession, interior_point, recession_value, safe_shift, soft_threshold
 from solvers.problems import assert_certified, assert_proves_unbounded, correlation, make, symmetric_noise
 
@@ -204,17 +204,10 @@ def test_soft_threshold_is_the_nearest_to_zero():
     assert np.allclose(soft_threshold(S, box(S, 0.2)), expected, atol=1e-16)
 
 
-def test_proofs_of_definiteness_are_sound():
+def test_positive_definiteness_agrees_with_the_eigenvalues():
     rng = np.random.default_rng(0)
-    proofs = 0
     for _ in range(200):
         p = int(rng.integers(2, 12))
         S = np.eye(p) + rng.uniform(0, 0.6) * symmetric_noise(rng, p)
-        lowest = np.linalg.eigvalsh(S)[0]
-        assert is_positive_definite(S) == (lowest > 0)
-        if is_dominant(S):
-            proofs += 1
-            assert lowest > 0
-    assert proofs > 20
-    # Dominant only after scaling the rows.
-    assert is_dominant(np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.2], [0.0, 0.2, 1.0]]))
+        assert is_positive_definite(S) == (np.linalg.eigvalsh(S)[0] > 0)
+    assert not is_positive_definite(np.ones((3, 3)))

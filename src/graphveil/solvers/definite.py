@@ -1,10 +1,10 @@
-"""Positive definite matrices: factor, log-determinant, inverse, and two cheap proofs that a matrix is one."""
+"""Positive definite matrices: log-determinant, inverse, and whether a matrix is one."""
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 
-__all__ = ["inverse", "is_dominant", "is_positive_definite", "log_determinant", "power_of_two_scale"]
+__all__ = ["inverse", "is_positive_definite", "log_determinant", "power_of_two_scale", "smallest_pivot"]
 
 Matrix = NDArray[np.float64]
 
@@ -21,31 +21,17 @@ def log_determinant(M: Matrix) -> float | None:
     return 2.0 * float(np.log(factor.diagonal()).sum())
 
 
-def is_positive_definite(M: Matrix) -> bool:
-    """Whether M has a Cholesky factor whose pivots stand clear of rounding."""
+def smallest_pivot(M: Matrix) -> float:
+    """The least Schur complement in a Cholesky factorisation, as a share of the diagonal; −inf where there is none."""
     factor, info = dpotrf(M.T, lower=0, clean=0)
     if info != 0:
-        return False
-    return bool(np.all(factor.diagonal() ** 2 > 4 * len(M) * np.finfo(float).eps * M.diagonal()))
+        return -np.inf
+    return float(np.min(factor.diagonal() ** 2 / M.diagonal()))
 
 
-def is_dominant(M: Matrix, rounds: int = 8) -> bool:
-    """Whether some x > 0 proves M ≻ 0 by M_ii x_i > Σ_j |M_ij| x_j (generalised diagonal dominance).
-
-    Costs a few matrix-vector products, where a Cholesky factorisation costs p³/3. A False proves nothing.
-    """
-    diagonal = M.diagonal()
-    off = np.abs(M)
-    np.fill_diagonal(off, 0.0)
-    x = np.ones(len(M))
-    for _ in range(rounds):
-        radius = (off @ x) / diagonal
-        if np.all(radius < (1 - 1e-10) * x):
-            return True
-        # Power iteration towards the Perron vector, the best x there is.
-        x = radius + x
-        x /= x.max()
-    return False
+def is_positive_definite(M: Matrix) -> bool:
+    """Whether M has a Cholesky factor whose pivots stand clear of rounding."""
+    return smallest_pivot(M) > 4 * len(M) * float(np.finfo(float).eps)
 
 
 def power_of_two_scale(diagonal: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter, NotConverged
 from graphveil.solvers.definite import log_determinant
-from graphveil.solvers.existence import Recession, interior_point, negative_variance
-from graphveil.solvers.kernels import assemble, descend, label_components
+from graphveil.solvers.existence import Recession, interior_point, negative_variance, soft_threshold
+from graphveil.solvers.kernels import assemble, descend, label_components, put, take
 from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
 from graphveil.solvers.refusal import raise_unbounded
 from graphveil.solvers.solution import Solution
@@ -44,6 +44,13 @@ Indices = NDArray[np.int64]
 
 # Components smaller than this are solved side by side: a call costs more than their arithmetic.
 _PACK = 48
+# A component larger than this share is solved with all the rest: copying it out would cost more than it saves.
+_WHOLE = 0.7
+# Sweeps granted to a start that is not known to be feasible.
+_TRIAL = 12
+# Below this share of nonzero entries the soft-thresholded S is such a start: it is hardly ever indefinite, and the
+# certificate at the end costs no more for having skipped this one.
+_SPARSE = 0.03
 _EPS = float(np.finfo(float).eps)
 
 
@@ -126,10 +133,12 @@ class State:
             )
         B = -warm_start.precision / warm_start.precision.diagonal()[:, None]
         np.fill_diagonal(B, 0.0)
-        return cls(warm_start.dual, B).fitted_to(problem)
+        return cls(warm_start.dual.copy(), B).fitted_to(problem)
 
     def fitted_to(self, problem: Problem) -> "State":
         """The same correlations with the variances of ``problem``: W stays positive definite."""
+        if np.array_equal(problem.S.diagonal(), self.W.diagonal()):
+            return self
         f = np.sqrt(problem.S.diagonal()) / np.sqrt(self.W.diagonal())
         W = self.W * f[:, None] * f
         np.fill_diagonal(W, problem.S.diagonal())
@@ -164,32 +173,46 @@ def solve(
     objective = float(len(alone) + np.log(variances[alone]).sum())
     gap, sweeps = 0.0, 0
     for index in blocks:
-        at = np.ix_(index, index)
         # The usual case of a single block needs no copies.
-        S, penalty = (problem.S, problem.penalty) if len(index) == p else (problem.S[at], problem.penalty[at])
-        warm = None if start is None else State(start.W[at], start.B[at])
+        S, penalty = (_part(M, index) for M in (problem.S, problem.penalty))
+        if start is not None:
+            warm: State | None = State(_part(start.W, index), _part(start.B, index))
+        else:
+            shrunken = soft_threshold(S, penalty)
+            sparse = np.count_nonzero(shrunken) - len(S) < _SPARSE * shrunken.size
+            warm = State(shrunken, np.zeros_like(S)) if sparse else None
         block = _solve_block(S, penalty, tol, max_iter, warm)
         if isinstance(block, Recession):
             direction = np.zeros((p, p))
-            direction[at] = block.direction
+            put(block.direction, index, direction)
             raise_unbounded(Recession(direction, block.value), problem, alpha, penalize_diagonal)
         if len(index) == p:
             precision, dual, W, B = block.precision, block.dual, block.state.W, block.state.B
         else:
-            precision[at], dual[at], W[at], B[at] = block.precision, block.dual, block.state.W, block.state.B
+            put(block.precision, index, precision)
+            put(block.dual, index, dual)
+            put(block.state.W, index, W)
+            put(block.state.B, index, B)
         objective += block.linear - block.logdet
         gap += block.gap
         sweeps = max(sweeps, block.sweeps)
-    d = problem.scale
     solution = Solution(
         precision=problem.to_user_units(precision),
-        objective=objective - 2.0 * float(np.log(d).sum()),
+        objective=objective - 2.0 * float(np.log(problem.scale).sum()),
         gap=gap,
-        dual=dual / d[:, None] / d,
+        dual=problem.covariance_to_user_units(dual),
         n_iter=sweeps,
         reason="the duality gap is within the tolerance",
     )
     return solution, State(W, B)
+
+
+def _part(M: Matrix, index: Indices) -> Matrix:
+    if len(index) == len(M):
+        return M
+    part = np.empty((len(index), len(index)))
+    take(M, index, part)
+    return part
 
 
 def _split(problem: Problem) -> tuple[list[Indices], Indices]:
@@ -203,8 +226,11 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
     count = label_components(problem.S, problem.penalty, labels)
     if count == 1:
         return ([np.arange(p)], np.arange(0)) if p > 1 else ([], np.arange(1))
+    sizes = np.bincount(labels)
+    if sizes.max() > _WHOLE * p:
+        return [np.arange(p)], np.arange(0)
     order = np.argsort(labels, kind="stable")
-    components = np.split(order, np.cumsum(np.bincount(labels))[:-1])
+    components = np.split(order, np.cumsum(sizes)[:-1])
     alone = [c[0] for c in components if len(c) == 1]
     blocks: list[Indices] = []
     pack: list[Indices] = []
@@ -224,37 +250,37 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
 def _solve_block(S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: State | None) -> _Block | Recession:
     n = len(S)
     allowed = tol * n
-    feasible = warm is None
-    if warm is None:
+    state = warm
+    if state is None:
         found = interior_point(S, penalty)
         if found is None:
             raise _undecided(n)
         if isinstance(found, Recession):
             return found
         state = State(found, np.zeros_like(S))
-    else:
-        state = warm
     precision, dual, status = np.empty_like(S), np.empty_like(S), np.empty(2)
     # The primal point is a little worse than the dual one that the prediction is about.
-    target = max(0.1 * allowed, n * _EPS)
+    target = max(0.3 * allowed, n * _EPS)
     sweeps = 0
     while sweeps < max_iter:
-        chunk = max_iter - sweeps if feasible else min(20, max_iter - sweeps)
+        chunk = max_iter - sweeps if warm is None else min(_TRIAL, max_iter - sweeps)
         sweeps += descend(S, penalty, state.W, state.B, target, chunk, status)
         linear = assemble(S, penalty, state.W, state.B, precision, dual)
         logdet, dual_logdet = log_determinant(precision), log_determinant(dual)
+        excess = np.inf
         if logdet is not None and dual_logdet is not None:
             # Four numbers that cancel: what their rounding may hide belongs to the bound.
             rounding = _EPS * (linear + abs(logdet) + abs(dual_logdet) + n)
             gap = max(linear - logdet - dual_logdet - n, 0.0) + rounding
             if gap <= allowed:
                 return _Block(precision, dual, state, linear, logdet, gap, sweeps)
-        if not feasible and status[0] > target:
-            # A warm start outside the box has not settled: begin again from a point that proves itself.
+            excess = gap / allowed
+        if warm is not None and (status[0] > target or excess == np.inf or target <= n * _EPS):
+            # A start outside the box, or not known to be definite, has not settled: begin again from one that is.
             return _solve_block(S, penalty, tol, max_iter - sweeps, None)
         if target <= n * _EPS:
             break
-        target = max(0.1 * target, n * _EPS)
+        target = max(target * min(max(0.5 / excess, 1e-3), 0.3), n * _EPS)
     raise _too_slow(tol, max_iter, sweeps)
 
 

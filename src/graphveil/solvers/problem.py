@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.solvers.definite import power_of_two_scale
+from graphveil.solvers.kernels import symmetrise
 
 __all__ = ["Problem", "check_count", "check_number", "check_penalty", "check_symmetric"]
 
@@ -17,17 +18,18 @@ Matrix = NDArray[np.float64]
 def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
     """A square, finite, exactly symmetric copy of ``value``; asymmetry beyond rounding is refused."""
     try:
-        M = np.array(value, dtype=np.float64, order="C")
+        M = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidParameter(f"{name} must be a matrix of real numbers; it cannot be read as one.") from error
     if M.ndim != 2 or M.shape[0] != M.shape[1] or M.shape[0] == 0:
         raise InvalidParameter.of(name, "a square matrix with at least one row", f"shape {M.shape}")
-    if not np.isfinite(M).all():
+    if not M.flags.writeable:  # the compiled signature takes no read-only array
+        M = M.copy()
+    mean = np.empty_like(M)
+    asymmetry = symmetrise(M, mean)
+    if np.isnan(asymmetry):
         raise InvalidParameter(f"{name} must be finite; it holds NaN or infinity. Impute or drop those variables.")
-    scale = np.abs(M).max()
-    # Halves first: the sum of two entries near the largest double would overflow.
-    mean = 0.5 * M + 0.5 * M.T
-    if np.abs(M - mean).max() > 1e-10 * scale:
+    if asymmetry > 1e-10:
         raise InvalidParameter(f"{name} must be symmetric. If it should be, pass ({name} + {name}.T) / 2.")
     return mean
 
@@ -109,7 +111,16 @@ class Problem:
 
     def to_user_units(self, M: Matrix) -> Matrix:
         """A precision-like matrix (or a direction of recession) in the units of the caller's S."""
-        return M * self.scale[:, None] * self.scale
+        return M if self.is_unscaled else M * self.scale[:, None] * self.scale
+
+    def covariance_to_user_units(self, M: Matrix) -> Matrix:
+        """A covariance-like matrix in the units of the caller's S."""
+        return M if self.is_unscaled else M / self.scale[:, None] / self.scale
+
+    @property
+    def is_unscaled(self) -> bool:
+        """Whether the caller's variables had about unit variance, so that no copy is needed."""
+        return bool(np.all(self.scale == 1.0))
 
     def __len__(self) -> int:
         return len(self.S)
