@@ -9,13 +9,16 @@ __all__ = ["inverse", "is_positive_definite", "log_determinant", "power_of_two_s
 Matrix = NDArray[np.float64]
 
 
-def log_determinant(M: Matrix) -> float | None:
+def log_determinant(M: Matrix, workspace: Matrix | None = None) -> float | None:
     """Log det M, or None when M has no Cholesky factor in double precision.
 
-    Only the lower triangle of M is read.
+    ``workspace`` is overwritten if it is given: memory that is not fresh is a good deal faster.
     """
+    if workspace is None:
+        workspace = np.empty(M.shape)
+    np.copyto(workspace, M)
     # A C-ordered symmetric matrix is its own Fortran-ordered transpose: no copy into another layout.
-    factor, info = dpotrf(M.T, lower=0, clean=0)
+    factor, info = dpotrf(workspace.T, lower=0, clean=0, overwrite_a=1)
     if info != 0:
         return None
     return 2.0 * float(np.log(factor.diagonal()).sum())

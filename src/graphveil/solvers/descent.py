@@ -31,11 +31,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter, NotConverged
 from graphveil.solvers.definite import log_determinant
-from graphveil.solvers.existence import Recession, interior_point, negative_variance, soft_threshold
-from graphveil.solvers.kernels import assemble, descend, label_components, put, take
+from graphveil.solvers.existence import Recession, interior_point, negative_variance
+from graphveil.solvers.kernels import assemble, descend, label_components, put, shrink, take
 from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
 from graphveil.solvers.refusal import raise_unbounded
 from graphveil.solvers.solution import Solution
+from graphveil.solvers.threads import blas_threads_for
 
 __all__ = ["State", "graphical_lasso", "solve"]
 
@@ -113,7 +114,8 @@ def graphical_lasso(
     max_iter = check_count(max_iter, "max_iter")
     problem = Problem.of(S, penalty, penalize_diagonal)
     state = None if warm_start is None else State.of(warm_start, problem)
-    solution, _ = solve(problem, penalty, penalize_diagonal, tol, max_iter, state)
+    with blas_threads_for(len(S)):
+        solution, _ = solve(problem, penalty, penalize_diagonal, tol, max_iter, state)
     return solution
 
 
@@ -178,8 +180,8 @@ def solve(
         if start is not None:
             warm: State | None = State(_part(start.W, index), _part(start.B, index))
         else:
-            shrunken = soft_threshold(S, penalty)
-            sparse = np.count_nonzero(shrunken) - len(S) < _SPARSE * shrunken.size
+            shrunken = np.empty_like(S)
+            sparse = shrink(S, penalty, shrunken) < _SPARSE * S.size
             warm = State(shrunken, np.zeros_like(S)) if sparse else None
         block = _solve_block(S, penalty, tol, max_iter, warm)
         if isinstance(block, Recession):
@@ -258,7 +260,7 @@ def _solve_block(S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: St
         if isinstance(found, Recession):
             return found
         state = State(found, np.zeros_like(S))
-    precision, dual, status = np.empty_like(S), np.empty_like(S), np.empty(2)
+    precision, dual, workspace, status = np.empty_like(S), np.empty_like(S), np.empty_like(S), np.empty(2)
     # The primal point is a little worse than the dual one that the prediction is about.
     target = max(0.3 * allowed, n * _EPS)
     sweeps = 0
@@ -266,7 +268,7 @@ def _solve_block(S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: St
         chunk = max_iter - sweeps if warm is None else min(_TRIAL, max_iter - sweeps)
         sweeps += descend(S, penalty, state.W, state.B, target, chunk, status)
         linear = assemble(S, penalty, state.W, state.B, precision, dual)
-        logdet, dual_logdet = log_determinant(precision), log_determinant(dual)
+        logdet, dual_logdet = log_determinant(precision, workspace), log_determinant(dual, workspace)
         excess = np.inf
         if logdet is not None and dual_logdet is not None:
             # Four numbers that cancel: what their rounding may hide belongs to the bound.

@@ -7,7 +7,7 @@ compiling. The mathematics is in `graphveil.solvers.descent`.
 import numpy as np
 from numba import float64, int64, njit, uint32, void
 
-__all__ = ["assemble", "descend", "label_components", "put", "symmetrise", "take"]
+__all__ = ["assemble", "descend", "label_components", "put", "shrink", "symmetrise", "take"]
 
 _MATRIX = float64[:, ::1]
 _VECTOR = float64[::1]
@@ -45,6 +45,22 @@ def symmetrise(M, mean):  # type: ignore[no-untyped-def]
     if not finite:
         return np.nan
     return 0.5 * apart / largest if largest > 0.0 else 0.0
+
+
+@njit(int64(_MATRIX, _MATRIX, _MATRIX), cache=True, nogil=True)
+def shrink(S, penalty, shrunken):  # type: ignore[no-untyped-def]
+    """Write S with each entry moved towards zero by its penalty, not past it; return how many off-diagonal ones remain.
+
+    The diagonal of the penalty must be zero.
+    """
+    n = S.shape[0]
+    count = -n
+    for i in range(n):
+        for j in range(n):
+            value = S[i, j] - min(max(S[i, j], -penalty[i, j]), penalty[i, j])
+            shrunken[i, j] = value
+            count += value != 0.0
+    return count
 
 
 @njit(void(_MATRIX, int64[::1], _MATRIX), cache=True, nogil=True)

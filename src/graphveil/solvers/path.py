@@ -11,6 +11,7 @@ from graphveil.solvers.descent import State, solve
 from graphveil.solvers.objectives import alpha_max
 from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
 from graphveil.solvers.solution import Solution
+from graphveil.solvers.threads import blas_threads_for
 
 __all__ = ["Path", "graphical_lasso_path"]
 
@@ -114,10 +115,11 @@ def graphical_lasso_path(
             raise InvalidParameter.of("alphas", "a non-empty one-dimensional array of finite numbers ≥ 0", alphas)
     solutions: dict[int, Solution] = {}
     state: State | None = None
-    for k in np.argsort(-grid, kind="stable"):
-        alpha = check_penalty(float(grid[k]), len(S))
-        problem = Problem.of(S, alpha, penalize_diagonal)
-        if state is not None:
-            state = state.fitted_to(problem)
-        solutions[int(k)], state = solve(problem, alpha, penalize_diagonal, tol, max_iter, state)
+    with blas_threads_for(len(S)):
+        for k in np.argsort(-grid, kind="stable"):
+            alpha = check_penalty(float(grid[k]), len(S))
+            problem = Problem.of(S, alpha, penalize_diagonal)
+            if state is not None:
+                state = state.fitted_to(problem)
+            solutions[int(k)], state = solve(problem, alpha, penalize_diagonal, tol, max_iter, state)
     return Path(grid, tuple(solutions[k] for k in range(len(grid))), top)

@@ -91,8 +91,9 @@ class Problem:
     def of(cls, S: Matrix, alpha: float | Matrix, penalize_diagonal: bool) -> "Problem":
         """From checked arguments."""
         penalty = np.full(S.shape, alpha) if isinstance(alpha, float) else alpha.copy()
-        folded = S.copy()
+        folded = S
         if penalize_diagonal:
+            folded = S.copy()
             np.fill_diagonal(folded, S.diagonal() + penalty.diagonal())
         np.fill_diagonal(penalty, 0.0)
         if not np.all(folded.diagonal() > 0):

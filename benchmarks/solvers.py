@@ -1,0 +1,376 @@
+"""The graphical lasso against its peers and against the machine, in one run.
+
+Every solver is given tighter and tighter tolerances until its answer is within 1e-6 of the optimum, relative, by the
+same function; then its CPU time is taken, the median of three, on one BLAS thread. One eigendecomposition, one Cholesky
+factorisation and one inverse of the same size are the yardstick. A peer that is not installed is named and left out;
+one that does not get there in the time allowed is reported as such.
+
+    python benchmarks/solvers.py [--quick] [--seed N]
+
+Results go to benchmarks/results/solvers.csv and solvers.json.
+"""
+
+import argparse
+import csv
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+if __name__ == "__main__":
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+
+import numpy as np
+
+from graphveil import graphical_lasso, graphical_lasso_path
+from graphveil.exceptions import SolverError, UnboundedProblem
+from graphveil.solvers.objectives import objective
+
+HERE = Path(__file__).parent
+ACCURACY = 1e-6
+# CPU seconds after which a peer is given up at that size.
+PATIENCE = 60.0
+
+
+# --- problems ---------------------------------------------------------------------------------------------------------
+
+
+def correlation(p, n, seed):
+    """Sample correlation of n rows from a random sparse graph with about four neighbours a variable."""
+    rng = np.random.default_rng(seed)
+    edge = np.triu(rng.random((p, p)) < 4 / (p - 1), 1)
+    theta = np.where(edge, rng.uniform(0.3, 0.6, (p, p)) * rng.choice([-1, 1], (p, p)), 0.0)
+    theta += theta.T
+    theta += (0.3 - np.linalg.eigvalsh(theta)[0]) * np.eye(p)
+    X = rng.standard_normal((n, p)) @ np.linalg.cholesky(np.linalg.inv(theta)).T
+    return np.corrcoef(X, rowvar=False)
+
+
+def alpha_for(S, density):
+    """A penalty whose solution has about this share of nonzero entries, by bisection."""
+    low, high = 0.0, np.abs(S - np.diag(S.diagonal())).max()
+    for _ in range(12):
+        alpha = (low + high) / 2
+        try:
+            found = np.mean(graphical_lasso(S, alpha, penalize_diagonal=False, tol=1e-4).precision != 0)
+        except SolverError:
+            found = 1.0
+        low, high = (alpha, high) if found > density else (low, alpha)
+    return alpha
+
+
+def with_noise(S, sigma, seed):
+    N = np.triu(np.random.default_rng(seed).standard_normal(S.shape), 1)
+    return S + sigma * (N + N.T)
+
+
+# --- solvers: (S, alpha, tolerance) -> precision; tolerances from loose to tight --------------------------------------
+
+
+def ours(S, alpha, tol):
+    return graphical_lasso(S, alpha, penalize_diagonal=False, tol=tol).precision
+
+
+def ours_with_covariance(S, alpha, tol):
+    solution = graphical_lasso(S, alpha, penalize_diagonal=False, tol=tol)
+    _ = solution.covariance
+    return solution.precision
+
+
+def scikit_learn(S, alpha, tol):
+    from sklearn.covariance import graphical_lasso as solver
+
+    return solver(S, alpha, tol=tol[0], enet_tol=tol[1], max_iter=500)[1]
+
+
+def gglasso(S, alpha, tol):
+    from gglasso.solver.single_admm_solver import ADMM_SGL
+
+    p = len(S)
+    solution, _ = ADMM_SGL(S, alpha, np.eye(p), tol=tol, rtol=tol, max_iter=5000, verbose=False, measure=False)
+    return solution["Theta"]
+
+
+def skglm(S, alpha, tol):
+    from skglm.covariance import GraphicalLasso
+
+    return GraphicalLasso(alpha=alpha, algo="dual", max_iter=1000, tol=tol).fit(S).precision_
+
+
+def regain(S, alpha, tol):
+    from regain.covariance.graphical_lasso_ import graphical_lasso as solver
+
+    return solver(S, alpha, tol=tol, rtol=tol, max_iter=5000)[0]
+
+
+def r_glasso(S, alpha, tol):
+    """Its own CPU time is what counts, not that of starting R: see `measure`."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, answer = Path(folder, "S"), Path(folder, "answer")
+        S.tofile(source)
+        command = [
+            "Rscript",
+            str(HERE / "peers" / "glasso.R"),
+            source,
+            str(len(S)),
+            repr(float(alpha)),
+            repr(tol),
+            answer,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=2 * PATIENCE)
+        r_glasso.seconds = float(done.stdout.split()[-1])
+        return np.fromfile(answer).reshape(S.shape)
+
+
+SOLVERS = {
+    "graphveil": (ours, [1e-6, 3e-7, 1e-7], None),
+    "graphveil + covariance": (ours_with_covariance, [1e-6, 3e-7, 1e-7], None),
+    "scikit-learn cd": (scikit_learn, [(1e-1, 1e-3), (1e-1, 1e-4), (1e-2, 1e-4), (1e-3, 1e-5)], "scikit-learn"),
+    "gglasso ADMM": (gglasso, [1e-4, 1e-5, 1e-6, 1e-7], "gglasso"),
+    "skglm dual": (skglm, [1e-2, 1e-3, 1e-4, 1e-6], "skglm"),
+    "regain ADMM": (regain, [1e-4, 1e-5, 1e-6, 1e-7], "regain"),
+    "R glasso": (r_glasso, [1e-3, 1e-4, 1e-5, 1e-6], "Rscript"),
+}
+
+
+def missing_peers():
+    absent = []
+    for name, (_, _, package) in SOLVERS.items():
+        if package == "Rscript":
+            present = (
+                shutil.which("Rscript") is not None
+                and not subprocess.run(
+                    ["Rscript", "-e", "library(glasso)"], capture_output=True, check=False
+                ).returncode
+            )
+        else:
+            present = package is None or any(d.name.lower() == package for d in importlib.metadata.distributions())
+        if not present:
+            absent.append(name)
+    return absent
+
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+
+
+def cpu(function, *arguments):
+    before = time.process_time()
+    result = function(*arguments)
+    return time.process_time() - before, result
+
+
+def median_cpu(function, *arguments, repeats=3):
+    return float(np.median([cpu(function, *arguments)[0] for _ in range(repeats)]))
+
+
+def suboptimality(precision, S, alpha, best):
+    symmetric = (precision + precision.T) / 2
+    return (objective(symmetric, S, alpha, penalize_diagonal=False) - best) / abs(best)
+
+
+def measure(name, S, alpha, best, repeats):
+    """CPU seconds at the loosest tolerance that is accurate enough, and the accuracy; or why there is none."""
+    solver, tolerances, _ = SOLVERS[name]
+    reached = np.inf
+    for tol in tolerances:
+        try:
+            spent, precision = cpu(solver, S, alpha, tol)
+        except Exception as error:  # whatever a peer raises is its result
+            return None, f"{type(error).__name__}"
+        if solver is r_glasso:
+            spent = r_glasso.seconds
+        reached = suboptimality(precision, S, alpha, best)
+        if reached <= ACCURACY:
+            times = [spent]
+            while len(times) < repeats and sum(times) < PATIENCE:
+                again = cpu(solver, S, alpha, tol)[0]
+                times.append(r_glasso.seconds if solver is r_glasso else again)
+            return float(np.median(times[1:] or times)), f"{reached:.0e}"
+        if spent > PATIENCE:
+            return None, f"only {reached:.0e} in {spent:.0f} s"
+    return None, f"only {reached:.0e}"
+
+
+def yardstick(S, repeats):
+    definite = S + len(S) * np.eye(len(S))
+    return {
+        "one eigh": median_cpu(np.linalg.eigh, S, repeats=repeats),
+        "one Cholesky": median_cpu(np.linalg.cholesky, definite, repeats=repeats),
+        "one inverse": median_cpu(np.linalg.inv, definite, repeats=repeats),
+    }
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, section, case, what, seconds, note="", reference=None, eigh=None):
+        row = {
+            "section": section,
+            "case": case,
+            "what": what,
+            "seconds": None if seconds is None else f"{seconds:.6f}",
+            "times ours": f"{seconds / reference:.2f}" if seconds is not None and reference else "",
+            "in eigh": f"{seconds / eigh:.2f}" if seconds is not None and eigh else "",
+            "note": note,
+        }
+        self.rows.append(row)
+        shown = "-" if seconds is None else f"{seconds * 1e3:.2f}"
+        print(
+            f"{section:11s} {case:17s} {what:24s} {shown:>10s} ms {row['times ours']:>8s}x {row['in eigh']:>8s} {note}"
+        )
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
+
+
+def single_penalty(table, sizes, densities, names, seed, repeats):
+    given_up = set()
+    for p in sizes:
+        for density in densities:
+            if density > 0.1 and p > 300:
+                continue  # an hour of peers for a regime that p = 300 already shows
+            S = correlation(p, p // 2 if density > 0.1 else 2 * p, seed + p)
+            alpha = alpha_for(S, density)
+            best = graphical_lasso(S, alpha, penalize_diagonal=False, tol=1e-10)
+            case = f"p={p} {np.mean(best.precision != 0):.1%}"
+            marks = yardstick(S, repeats)
+            reference = measure("graphveil", S, alpha, best.objective, repeats)[0]
+            for name in names:
+                if name in given_up:
+                    table.add("single", case, name, None, "given up at a smaller size")
+                    continue
+                seconds, note = measure(name, S, alpha, best.objective, repeats)
+                if seconds is None and "in" in note.split():
+                    given_up.add(name)
+                table.add("single", case, name, seconds, note, reference, marks["one eigh"])
+            for name, seconds in marks.items():
+                table.add("single", case, name, seconds, "", reference, marks["one eigh"])
+
+
+def path(table, names, seed, repeats):
+    S = correlation(300, 600, seed)
+    alphas = np.geomspace(0.95 * np.abs(S - np.eye(300)).max(), alpha_for(S, 0.05), 20)
+    best = [graphical_lasso(S, alpha, penalize_diagonal=False, tol=1e-10).objective for alpha in alphas]
+    solved = graphical_lasso_path(S, alphas, penalize_diagonal=False)
+    worst = max(suboptimality(s.precision, S, a, b) for s, a, b in zip(solved, alphas, best, strict=True))
+    reference = median_cpu(lambda: graphical_lasso_path(S, alphas, penalize_diagonal=False), repeats=repeats + 2)
+    eigh = yardstick(S, repeats)["one eigh"]
+    table.add("path", "p=300 x 20", "graphveil", reference, f"{worst:.0e}", reference, eigh)
+    for name in names:
+        if name.startswith("graphveil"):
+            continue
+        total, notes = 0.0, []
+        for alpha, value in zip(alphas, best, strict=True):
+            seconds, note = measure(name, S, alpha, value, 1)
+            notes.append(note)
+            total = None if seconds is None or total is None else total + seconds
+            if total is None:
+                break
+        table.add("path", "p=300 x 20", name, total, max(notes), reference, eigh)
+
+
+def indefinite(table, sizes, seed, repeats):
+    for p in sizes:
+        S = correlation(p, 2 * p, seed)
+        noisy = with_noise(S, 0.05, seed + 1)
+        case = f"p={p} {np.linalg.eigvalsh(noisy)[0]:+.2f}"
+        eigh = yardstick(S, repeats)["one eigh"]
+        for alpha, what in ((0.12, "solved"), (0.06, "solved, harder"), (0.015, "refused")):
+            reference = median_cpu(ours, S, alpha, ACCURACY, repeats=repeats)
+            table.add("indefinite", case, f"definite, alpha {alpha}", reference, "", reference, eigh)
+
+            def attempt(alpha=alpha, noisy=noisy):
+                try:
+                    return f"gap {graphical_lasso(noisy, alpha, penalize_diagonal=False).gap:.0e}"
+                except UnboundedProblem as error:
+                    return f"certificate {error.recession:.1e}, safe from {error.safe_alpha:.3f}"
+
+            table.add("indefinite", case, what, median_cpu(attempt, repeats=repeats), attempt(), reference, eigh)
+
+
+def threads(table, sizes, seed):
+    code = (
+        "import sys, time; sys.path.insert(0, sys.argv[1]); from solvers import correlation, ours\n"
+        "p, alpha = int(sys.argv[2]), float(sys.argv[3]); S = correlation(p, 2 * p, int(sys.argv[4])); times = []\n"
+        "for _ in range(7):\n"
+        "    before = time.perf_counter(); ours(S, alpha, 1e-6); times.append(time.perf_counter() - before)\n"
+        "print(sorted(times)[2])"
+    )
+    for p in sizes:
+        alpha = alpha_for(correlation(p, 2 * p, seed), 0.05)
+        wall = {}
+        for count in ("1", "2"):
+            environment = os.environ | {"OPENBLAS_NUM_THREADS": count, "OMP_NUM_THREADS": count}
+            command = [sys.executable, "-c", code, str(HERE), str(p), str(alpha), str(seed)]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            wall[count] = float(done.stdout)
+        for count, seconds in wall.items():
+            table.add("threads", f"p={p}", f"{count} BLAS thread(s), wall", seconds, "", wall["1"])
+
+
+def first_call(table):
+    def wall(code):
+        done = [
+            subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)
+        ]
+        return float(np.median([float(run.stdout) for run in done]))
+
+    clock = "import time; before = time.perf_counter(); {}; print(time.perf_counter() - before)"
+    numba = wall(clock.format("import numba"))
+    ours = wall(
+        clock.format("import numpy as np; from graphveil import graphical_lasso; graphical_lasso(np.eye(3) + 0.5, 0.1)")
+    )
+    table.add("first call", "fresh process", "import numba", numba, "", numba)
+    table.add("first call", "fresh process", "graphveil, kernels cached", ours, "", numba)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes, scikit-learn only")
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 100_000, help="fresh by default")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # peers warn about their own convergence; the accuracy is measured here
+    absent = missing_peers()
+    names = [name for name in SOLVERS if name not in absent]
+    if arguments.quick:
+        names = [name for name in names if name.startswith(("graphveil", "scikit"))]
+    print(f"seed {arguments.seed}; missing: {', '.join(absent) or 'none'}")
+    table = Table()
+    sizes = (100, 300) if arguments.quick else (100, 300, 1000, 2000)
+    first_call(table)
+    threads(table, sizes[:2] if arguments.quick else (300, 1000), arguments.seed)
+    indefinite(table, (100, 300) if arguments.quick else (100, 300, 1000), arguments.seed, 3)
+    path(table, names, arguments.seed, 3)
+    single_penalty(table, sizes, (0.01, 0.05, 0.35), names, arguments.seed, 3)
+    results = HERE / "results"
+    results.mkdir(exist_ok=True)
+    with (results / "solvers.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, table.rows[0].keys())
+        writer.writeheader()
+        writer.writerows(table.rows)
+    about = {
+        "seed": arguments.seed,
+        "quick": arguments.quick,
+        "missing": absent,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "versions": {
+            d.name: d.version
+            for d in importlib.metadata.distributions()
+            if d.name in {"numpy", "scipy", "numba", "scikit-learn", "gglasso", "skglm", "regain"}
+        },
+    }
+    (results / "solvers.json").write_text(json.dumps(about | {"rows": table.rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
