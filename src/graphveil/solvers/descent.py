@@ -51,7 +51,7 @@ _WHOLE = 0.7
 _TRIAL = 12
 # Below this share of nonzero entries the soft-thresholded S is such a start: it is hardly ever indefinite, and the
 # certificate at the end costs no more for having skipped this one.
-_SPARSE = 0.03
+_SPARSE = 0.1
 _EPS = float(np.finfo(float).eps)
 
 

@@ -376,7 +376,12 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
     return max_sweeps
 
 
-@njit(float64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX), cache=True, nogil=True)
+@njit(
+    float64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX),
+    cache=True,
+    nogil=True,
+    fastmath={"contract", "reassoc", "nsz"},
+)
 def assemble(S, penalty, W, B, precision, dual):  # type: ignore[no-untyped-def]
     """Write the primal and the dual point that (W, B) stand for; return tr(SΘ) + Σ penalty |Θ|.
 
@@ -390,25 +395,17 @@ def assemble(S, penalty, W, B, precision, dual):  # type: ignore[no-untyped-def]
         schur = W[j, j]
         for k in range(n):
             schur -= B[j, k] * W[j, k]
+            dual[j, k] = min(max(W[j, k], S[j, k] - penalty[j, k]), S[j, k] + penalty[j, k])
+            precision[j, k] = 0.0
         theta[j] = 1.0 / schur
         precision[j, j] = theta[j]
-        dual[j, j] = S[j, j]
         linear += theta[j] * S[j, j]
-    for top in range(0, n, _TILE):
-        for left in range(0, top + 1, _TILE):
-            for i in range(top, min(top + _TILE, n)):
-                for j in range(left, min(left + _TILE, i)):
-                    value = 0.0
-                    if B[i, j] != 0.0 and B[j, i] != 0.0:
-                        value = -0.5 * (B[i, j] * theta[i] + B[j, i] * theta[j])
-                    limit = penalty[i, j]
-                    if value > 0.0:
-                        w = S[i, j] + limit
-                    elif value < 0.0:
-                        w = S[i, j] - limit
-                    else:
-                        w = min(max(W[i, j], S[i, j] - limit), S[i, j] + limit)
-                    precision[i, j] = precision[j, i] = value
-                    dual[i, j] = dual[j, i] = w
-                    linear += 2.0 * (S[i, j] * value + limit * abs(value))
+    for i in range(n):
+        for j in range(i):
+            if B[i, j] != 0.0 and B[j, i] != 0.0:
+                value = -0.5 * (B[i, j] * theta[i] + B[j, i] * theta[j])
+                side = penalty[i, j] if value > 0.0 else -penalty[i, j]
+                precision[i, j] = precision[j, i] = value
+                dual[i, j] = dual[j, i] = S[i, j] + side
+                linear += 2.0 * value * (S[i, j] + side)
     return linear
