@@ -5,7 +5,7 @@ same function; then its CPU time is taken, the median of three, on one BLAS thre
 factorisation and one inverse of the same size are the yardstick. A peer that is not installed is named and left out;
 one that does not get there in the time allowed is reported as such.
 
-    python benchmarks/solvers.py [--quick] [--seed N]
+    python benchmarks/solvers.py [--quick] [--seed N] [--patience SECONDS]
 
 Results go to benchmarks/results/solvers.csv and solvers.json.
 """
@@ -36,7 +36,7 @@ from graphveil.solvers.objectives import objective
 
 HERE = Path(__file__).parent
 ACCURACY = 1e-6
-# CPU seconds after which a peer is given up at that size.
+# CPU seconds after which a peer is given up for that size and the larger ones; --patience changes it.
 PATIENCE = 60.0
 
 
@@ -337,7 +337,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, scikit-learn only")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100_000, help="fresh by default")
+    parser.add_argument("--patience", type=float, default=PATIENCE, help="CPU seconds before a peer is given up")
     arguments = parser.parse_args()
+    globals()["PATIENCE"] = arguments.patience
     warnings.simplefilter("ignore")  # peers warn about their own convergence; the accuracy is measured here
     absent = missing_peers()
     names = [name for name in SOLVERS if name not in absent]

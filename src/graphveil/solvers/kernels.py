@@ -25,7 +25,7 @@ _PATIENCE = 20
 _ROUNDS = 6
 
 
-@njit(float64(_MATRIX, _MATRIX), cache=True, nogil=True)
+@njit(float64(_MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy")
 def symmetrise(M, mean):  # type: ignore[no-untyped-def]
     """Write (M + M') / 2; return the largest asymmetry relative to the largest entry, NaN if an entry is not finite."""
     n = M.shape[0]
@@ -47,7 +47,7 @@ def symmetrise(M, mean):  # type: ignore[no-untyped-def]
     return 0.5 * apart / largest if largest > 0.0 else 0.0
 
 
-@njit(int64(_MATRIX, _MATRIX, _MATRIX), cache=True, nogil=True)
+@njit(int64(_MATRIX, _MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy")
 def shrink(S, penalty, shrunken):  # type: ignore[no-untyped-def]
     """Write S with each entry moved towards zero by its penalty, not past it; return how many off-diagonal ones remain.
 
@@ -63,7 +63,7 @@ def shrink(S, penalty, shrunken):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(void(_MATRIX, int64[::1], _MATRIX), cache=True, nogil=True)
+@njit(void(_MATRIX, int64[::1], _MATRIX), cache=True, nogil=True, error_model="numpy")
 def take(M, index, part):  # type: ignore[no-untyped-def]
     """Write the rows and columns ``index`` of M into ``part``."""
     for a in range(index.shape[0]):
@@ -71,7 +71,7 @@ def take(M, index, part):  # type: ignore[no-untyped-def]
             part[a, b] = M[index[a], index[b]]
 
 
-@njit(void(_MATRIX, int64[::1], _MATRIX), cache=True, nogil=True)
+@njit(void(_MATRIX, int64[::1], _MATRIX), cache=True, nogil=True, error_model="numpy")
 def put(part, index, M):  # type: ignore[no-untyped-def]
     """Write ``part`` into the rows and columns ``index`` of M."""
     for a in range(index.shape[0]):
@@ -79,7 +79,7 @@ def put(part, index, M):  # type: ignore[no-untyped-def]
             M[index[a], index[b]] = part[a, b]
 
 
-@njit(int64(_MATRIX, _MATRIX, int64[::1]), cache=True, nogil=True)
+@njit(int64(_MATRIX, _MATRIX, int64[::1]), cache=True, nogil=True, error_model="numpy")
 def label_components(S, penalty, labels):  # type: ignore[no-untyped-def]
     """Write into ``labels`` the component of each vertex in the graph |S_ij| > penalty_ij; return their number."""
     n = S.shape[0]
@@ -104,7 +104,13 @@ def label_components(S, penalty, labels):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(void(_MATRIX, _INDICES, _VECTOR, int64, int64, int64, _VECTOR), cache=True, nogil=True, fastmath={"contract"})
+@njit(
+    void(_MATRIX, _INDICES, _VECTOR, int64, int64, int64, _VECTOR),
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"contract"},
+)
 def _combine(W, active, beta, m, first, last, w):  # type: ignore[no-untyped-def]
     """Write W β into ``w``, four rows of W a pass; entries first..last come from the rows, see `descend`."""
     n = W.shape[0]
@@ -133,6 +139,7 @@ def _combine(W, active, beta, m, first, last, w):  # type: ignore[no-untyped-def
     float64(_MATRIX, int64, _VECTOR, _VECTOR, _VECTOR, _MATRIX),
     cache=True,
     nogil=True,
+    error_model="numpy",
     fastmath={"contract", "reassoc", "nsz"},
 )
 def _conjugate_gradients(gram, m, limits, beta, residual, work):  # type: ignore[no-untyped-def]
@@ -192,7 +199,7 @@ def _conjugate_gradients(gram, m, limits, beta, residual, work):  # type: ignore
     return fraction
 
 
-@njit(void(_MATRIX, int64, int64, _INDICES, int64, int64, _MATRIX), cache=True, nogil=True)
+@njit(void(_MATRIX, int64, int64, _INDICES, int64, int64, _MATRIX), cache=True, nogil=True, error_model="numpy")
 def _gather(W, known, m, active, first, last, gram):  # type: ignore[no-untyped-def]
     """Extend W restricted to the active rows and columns from ``known`` to ``m`` of them.
 
@@ -216,6 +223,7 @@ def _gather(W, known, m, active, first, last, gram):  # type: ignore[no-untyped-
     void(_MATRIX, int64, _VECTOR, _VECTOR, _VECTOR, float64, _MATRIX),
     cache=True,
     nogil=True,
+    error_model="numpy",
     fastmath={"contract"},
 )
 def _solve_row(gram, m, limits, beta, residual, enough, work):  # type: ignore[no-untyped-def]
@@ -255,7 +263,13 @@ def _solve_row(gram, m, limits, beta, residual, enough, work):  # type: ignore[n
             patience = sweep + 3 if fraction == 1.0 else 2 * sweep
 
 
-@njit(int64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, float64, int64, _VECTOR), cache=True, nogil=True, fastmath={"contract"})
+@njit(
+    int64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, float64, int64, _VECTOR),
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"contract"},
+)
 def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-untyped-def]
     """Sweep over the rows of W until the ascent still to come is predicted to be at most ``target``.
 
@@ -367,7 +381,11 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
             for i in range(n):
                 for j in range(first, last):
                     W[i, j] = W[j, i]
-        ratio = min(ascent / previous, 0.9) if sweep > 0 else 0.05
+        # Convergence is linear, so the ascents still to come are a geometric series; before two are known, take the
+        # usual ratio of a sparse problem.
+        ratio = 0.05
+        if sweep > 0:
+            ratio = min(ascent / previous, 0.9) if previous > 0.0 else 0.9
         status[0] = ascent * ratio / (1.0 - ratio) if damped == 0 else np.inf
         status[1] = damped
         previous = ascent
@@ -380,6 +398,7 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
     float64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX),
     cache=True,
     nogil=True,
+    error_model="numpy",
     fastmath={"contract", "reassoc", "nsz"},
 )
 def assemble(S, penalty, W, B, precision, dual):  # type: ignore[no-untyped-def]
