@@ -230,6 +230,24 @@ def test_warm_start_of_another_size_is_refused():
         graphical_lasso(np.eye(2), 0.1, warm_start=start)
 
 
+def test_warm_start_without_a_certificate_is_refused():
+    S = make("indefinite", 20, 7)
+    start = admm(S, 1e-3 * alpha_max(S), tol=None, max_iter=1)
+    with pytest.raises(InvalidParameter, match="warm_start must be a solution with a finite gap"):
+        graphical_lasso(S, 0.5 * alpha_max(S), warm_start=start)
+
+
+def test_sweeps_of_a_start_that_fails_count():
+    """A sparse start that is not definite is given up; what it cost is in n_iter and under max_iter."""
+    S = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, -0.9], [0.0, -0.9, 1.0]])
+    S = np.kron(np.eye(12), S)
+    S[0, 3] = S[3, 0] = 0.3
+    solution = graphical_lasso(S, 0.1, tol=1e-10)
+    assert_certified(solution, S, 0.1, True, 1e-10)
+    with pytest.raises(NotConverged, match="max_iter = 2 sweeps"):
+        graphical_lasso(S, 0.1, tol=1e-10, max_iter=2)
+
+
 def test_penalised_diagonal_is_a_larger_variance():
     S = make("definite", 20, 8)
     one = graphical_lasso(S, 0.1, tol=1e-12)

@@ -41,6 +41,14 @@ def test_stops_at_the_first_penalty_without_a_minimiser():
         graphical_lasso_path(S, [0.9 * alpha_max(S), 1e-3 * alpha_max(S)])
 
 
+def test_a_variance_that_only_a_penalty_makes_positive():
+    S = np.array([[1.0, 0.3], [0.3, -0.5]])
+    path = graphical_lasso_path(S, [1.5, 1.0])
+    assert_certified(path[1], S, 1.0, True, 1e-6)
+    with pytest.raises(UnboundedProblem):
+        graphical_lasso_path(S, [1.5, 0.4])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -133,13 +133,15 @@ class State:
             raise InvalidParameter.of(
                 "warm_start", f"a solution for {len(problem)} variables", f"one for {len(warm_start.precision)}"
             )
+        if not np.isfinite(warm_start.gap):
+            raise InvalidParameter.of("warm_start", "a solution with a finite gap", warm_start)
         B = -warm_start.precision / warm_start.precision.diagonal()[:, None]
         np.fill_diagonal(B, 0.0)
         return cls(warm_start.dual.copy(), B).fitted_to(problem)
 
     def fitted_to(self, problem: Problem) -> "State":
         """The same correlations with the variances of ``problem``: W stays positive definite."""
-        if np.array_equal(problem.S.diagonal(), self.W.diagonal()):
+        if not problem.diagonal_is_positive or np.array_equal(problem.S.diagonal(), self.W.diagonal()):
             return self
         f = np.sqrt(problem.S.diagonal()) / np.sqrt(self.W.diagonal())
         W = self.W * f[:, None] * f
@@ -249,7 +251,10 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
     return blocks, np.array(alone, dtype=np.int64)
 
 
-def _solve_block(S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: State | None) -> _Block | Recession:
+def _solve_block(
+    S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: State | None, done: int = 0
+) -> _Block | Recession:
+    """Solve one block from ``warm``, or from a start that it finds; ``done`` sweeps count already."""
     n = len(S)
     allowed = tol * n
     state = warm
@@ -260,10 +265,10 @@ def _solve_block(S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: St
         if isinstance(found, Recession):
             return found
         state = State(found, np.zeros_like(S))
-    precision, dual, workspace, status = np.empty_like(S), np.empty_like(S), np.empty_like(S), np.empty(2)
+    precision, dual, workspace, status = np.empty_like(S), np.empty_like(S), np.empty_like(S), np.empty(1)
     # The primal point is a little worse than the dual one that the prediction is about.
     target = max(0.3 * allowed, n * _EPS)
-    sweeps = 0
+    sweeps = done
     while sweeps < max_iter:
         chunk = max_iter - sweeps if warm is None else min(_TRIAL, max_iter - sweeps)
         sweeps += descend(S, penalty, state.W, state.B, target, chunk, status)
@@ -279,7 +284,7 @@ def _solve_block(S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: St
             excess = gap / allowed
         if warm is not None and (status[0] > target or excess == np.inf or target <= n * _EPS):
             # A start outside the box, or not known to be definite, has not settled: begin again from one that is.
-            return _solve_block(S, penalty, tol, max_iter - sweeps, None)
+            return _solve_block(S, penalty, tol, max_iter, None, sweeps)
         if target <= n * _EPS:
             break
         target = max(target * min(max(0.5 / excess, 1e-3), 0.3), n * _EPS)

@@ -284,8 +284,8 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
         In nats of log-determinant.
     max_sweeps : int
         Most sweeps to do.
-    status : vector of 2, written
-        Ascent predicted to remain, and rows damped in the last sweep.
+    status : vector of 1, written
+        Ascent predicted to remain; infinite if a row was damped in the last sweep.
 
     Returns
     -------
@@ -305,7 +305,6 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
     w = np.empty(n)
     previous = np.inf
     status[0] = np.inf
-    status[1] = 0.0
     row_target = 0.1 * target / n
     for sweep in range(max_sweeps):
         ascent = 0.0
@@ -320,6 +319,7 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
                         active[m] = k
                         is_active[k] = True
                         start[m] = B[j, k]
+                        beta[m] = B[j, k]
                         schur_before -= B[j, k] * W[j, k]
                         m += 1
                 schur_before = max(schur_before, 1e-3 * W[j, j])
@@ -329,7 +329,6 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
                     _gather(W, known, m, active, first, last, gram)
                     for a in range(known, m):
                         limits[a] = penalty[j, active[a]]
-                        beta[a] = start[a]
                         fitted_start[a] = 0.0
                     for b in range(m):
                         if start[b] != 0.0:
@@ -347,11 +346,12 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
                             active[m] = k
                             is_active[k] = True
                             start[m] = 0.0
+                            beta[m] = 0.0
                             m += 1
                     if m == known:
                         break
                 gain = 0.0
-                for a in range(m):
+                for a in range(known):
                     gain += (beta[a] - start[a]) * (w[active[a]] - fitted_start[a])
                 quadratic = 0.0
                 for a in range(m):
@@ -387,7 +387,6 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
         if sweep > 0:
             ratio = min(ascent / previous, 0.9) if previous > 0.0 else 0.9
         status[0] = ascent * ratio / (1.0 - ratio) if damped == 0 else np.inf
-        status[1] = damped
         previous = ascent
         if status[0] <= target:
             return sweep + 1
