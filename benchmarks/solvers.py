@@ -11,8 +11,10 @@ Results go to benchmarks/results/solvers.csv and solvers.json.
 """
 
 import argparse
+import contextlib
 import csv
 import importlib.metadata
+import io
 import json
 import os
 import platform
@@ -95,14 +97,15 @@ def gglasso(S, alpha, tol):
     from gglasso.solver.single_admm_solver import ADMM_SGL
 
     p = len(S)
-    solution, _ = ADMM_SGL(S, alpha, np.eye(p), tol=tol, rtol=tol, max_iter=5000, verbose=False, measure=False)
+    with contextlib.redirect_stdout(io.StringIO()):
+        solution, _ = ADMM_SGL(S, alpha, np.eye(p), tol=tol, rtol=tol, max_iter=5000, verbose=False, measure=False)
     return solution["Theta"]
 
 
 def skglm(S, alpha, tol):
     from skglm.covariance import GraphicalLasso
 
-    return GraphicalLasso(alpha=alpha, algo="dual", max_iter=1000, tol=tol).fit(S).precision_
+    return GraphicalLasso(alpha=alpha, algo="dual", max_iter=1000, tol=tol).fit(S, mode="precomputed").precision_
 
 
 def regain(S, alpha, tol):
@@ -130,9 +133,13 @@ def r_glasso(S, alpha, tol):
         return np.fromfile(answer).reshape(S.shape)
 
 
+# The first row of a table is our solver under the rule that every peer is under: the loosest tolerance that is accurate
+# enough. The others are what a user gets by default, the gap certified to 1e-6 a variable.
+LOOSE_TO_TIGHT = [1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 1e-7]
 SOLVERS = {
-    "graphveil": (ours, [1e-6, 3e-7, 1e-7], None),
-    "graphveil + covariance": (ours_with_covariance, [1e-6, 3e-7, 1e-7], None),
+    "graphveil": (ours, LOOSE_TO_TIGHT, None),
+    "graphveil, gap 1e-6": (ours, [1e-6, 1e-7], None),
+    "graphveil + covariance": (ours_with_covariance, [1e-6, 1e-7], None),
     "scikit-learn cd": (scikit_learn, [(1e-1, 1e-3), (1e-1, 1e-4), (1e-2, 1e-4), (1e-3, 1e-5)], "scikit-learn"),
     "gglasso ADMM": (gglasso, [1e-4, 1e-5, 1e-6, 1e-7], "gglasso"),
     "skglm dual": (skglm, [1e-2, 1e-3, 1e-4, 1e-6], "skglm"),
@@ -260,11 +267,21 @@ def path(table, names, seed, repeats):
     S = correlation(300, 600, seed)
     alphas = np.geomspace(0.95 * np.abs(S - np.eye(300)).max(), alpha_for(S, 0.05), 20)
     best = [graphical_lasso(S, alpha, penalize_diagonal=False, tol=1e-10).objective for alpha in alphas]
-    solved = graphical_lasso_path(S, alphas, penalize_diagonal=False)
-    worst = max(suboptimality(s.precision, S, a, b) for s, a, b in zip(solved, alphas, best, strict=True))
-    reference = median_cpu(lambda: graphical_lasso_path(S, alphas, penalize_diagonal=False), repeats=repeats + 2)
     eigh = yardstick(S, repeats)["one eigh"]
-    table.add("path", "p=300 x 20", "graphveil", reference, f"{worst:.0e}", reference, eigh)
+    reference = None
+    for what, tolerances in (("graphveil", LOOSE_TO_TIGHT), ("graphveil, gap 1e-6", [1e-6])):
+        for tol in tolerances:
+            solved = graphical_lasso_path(S, alphas, penalize_diagonal=False, tol=tol)
+            worst = max(suboptimality(s.precision, S, a, b) for s, a, b in zip(solved, alphas, best, strict=True))
+            if worst <= ACCURACY:
+                break
+
+        def walk(tol=tol):
+            return graphical_lasso_path(S, alphas, penalize_diagonal=False, tol=tol)
+
+        seconds = median_cpu(walk, repeats=repeats + 2)
+        reference = reference or seconds
+        table.add("path", "p=300 x 20", what, seconds, f"{worst:.0e}", reference, eigh)
     for name in names:
         if name.startswith("graphveil"):
             continue

@@ -171,13 +171,14 @@ def solve(
         raise_unbounded(negative_variance(problem.S), problem, alpha, penalize_diagonal)
     blocks, alone = _split(problem)
     variances = problem.S.diagonal()
-    precision, dual, W, B = (np.zeros((p, p)) for _ in range(4))
+    # The usual case of a single block needs no copies: its matrices become the answer.
+    whole = len(blocks) == 1 and len(blocks[0]) == p
+    precision, dual, W, B = (np.zeros((0, 0) if whole else (p, p)) for _ in range(4))
     precision[alone, alone] = 1.0 / variances[alone]
     dual[alone, alone] = W[alone, alone] = variances[alone]
     objective = float(len(alone) + np.log(variances[alone]).sum())
     gap, sweeps = 0.0, 0
     for index in blocks:
-        # The usual case of a single block needs no copies.
         S, penalty = (_part(M, index) for M in (problem.S, problem.penalty))
         if start is not None:
             warm: State | None = State(_part(start.W, index), _part(start.B, index))
@@ -190,7 +191,7 @@ def solve(
             direction = np.zeros((p, p))
             put(block.direction, index, direction)
             raise_unbounded(Recession(direction, block.value), problem, alpha, penalize_diagonal)
-        if len(index) == p:
+        if whole:
             precision, dual, W, B = block.precision, block.dual, block.state.W, block.state.B
         else:
             put(block.precision, index, precision)
