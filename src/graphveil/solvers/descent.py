@@ -7,9 +7,9 @@ problem is a lasso,
 
 .. math:: \min_\beta\ \tfrac12\beta'W_{11}\beta - s'\beta + \sum_k A_{jk}|\beta_k|, \qquad w = W_{11}\beta,
 
-whose β gives the column of Θ = W⁻¹ too: Θ_jj = 1 / (S_jj − w'β), Θ_j = −Θ_jj β. Each row step raises log det W; from a
-feasible W ≻ 0 all later W are positive definite, which an indefinite S needs and the classical start W = S does not
-give.
+whose β gives the column of Θ = W⁻¹ too: Θ_jj = 1 / (S_jj − w'β), Θ_j = −Θ_jj β. A row solved exactly raises log det W;
+from a feasible W ≻ 0 all later W are positive definite, which an indefinite S needs and the classical start W = S does
+not give. Rows solved roughly are kept from lowering their Schur complement too far.
 
 A row is solved on its nonzero coefficients, in a small Gram matrix that stays in cache; one pass over the columns of W
 that it uses then gives the new row and shows which coefficients must enter. When the ascent still to come is predicted

@@ -21,6 +21,7 @@ Bauschke, Combettes, Luke (2004). Finding best approximation pairs relative to t
 spaces. Journal of Approximation Theory 127.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,7 +87,7 @@ def interior_point(S: Matrix, penalty: Matrix) -> Matrix | Recession | None:
             best, pivot = candidate, smallest
     if pivot > 4 * len(S) * _EPS:
         return best
-    return _pair_proof(S, penalty, shrunken) or _douglas_rachford(S, penalty)
+    return _pair_proof(S, penalty, shrunken) or _douglas_rachford(S, penalty, _MAX_DECOMPOSITIONS)
 
 
 def _proof(S: Matrix, penalty: Matrix, D: Matrix) -> Recession | None:
@@ -109,11 +110,11 @@ def _pair_proof(S: Matrix, penalty: Matrix, shrunken: Matrix) -> Recession | Non
     return _proof(S, penalty, np.outer(v, v))
 
 
-def _douglas_rachford(S: Matrix, penalty: Matrix) -> Matrix | Recession | None:
+def _douglas_rachford(S: Matrix, penalty: Matrix, decompositions: int) -> Matrix | Recession | None:
     lower, upper = S - penalty, S + penalty
     Y: Matrix
     Z = S
-    for _ in range(_MAX_DECOMPOSITIONS):
+    for _ in range(decompositions):
         values, vectors = np.linalg.eigh(Z)
         # Eigenvalues within rounding of zero count as the null space that they are.
         rounding = len(S) * _EPS * abs(values[-1])
@@ -132,29 +133,42 @@ def _douglas_rachford(S: Matrix, penalty: Matrix) -> Matrix | Recession | None:
     return None
 
 
-def safe_shift(S: Matrix, penalty: Matrix, units: Matrix, rounds: int = 12) -> float:
+def safe_shift(S: Matrix, penalty: Matrix, units: Matrix) -> float:
     """A small s ≥ 0 for which penalty + s·units (its diagonal added to S) is known to have a minimiser.
 
-    By bisection on points of the box that need no search, so not the smallest there is.
+    By bisection, first on points of the box that need no search, then with a few steps of one. Not the smallest there
+    is: a problem at the very edge has a minimiser that no algorithm reaches.
     """
     off = units - np.diag(units.diagonal())
     values, vectors = np.linalg.eigh(S)
     half = vectors * np.sqrt(np.maximum(values, 0.0) + 0.02 * np.abs(values).max())
     lifted = half @ half.T
 
-    def has_minimiser(s: float) -> bool:
-        shifted = S + s * np.diag(units.diagonal())
-        wide = penalty + s * off
+    def box(s: float) -> tuple[Matrix, Matrix]:
+        return S + s * np.diag(units.diagonal()), penalty + s * off
+
+    def without_search(s: float) -> bool:
+        shifted, wide = box(s)
         near = np.clip(lifted, shifted - wide, shifted + wide)
-        # Comfortably: at the very edge a minimiser exists, but no algorithm reaches it.
         return max(smallest_pivot(soft_threshold(shifted, wide)), smallest_pivot(near)) > _COMFORTABLE
 
-    low, high = 0.0, 1e-3 * (float(np.abs(S).max()) or 1.0) / float(units.max())
-    while not has_minimiser(high):
-        low, high = high, 2.0 * high
+    def with_search(s: float) -> bool:
+        shifted, wide = box(s)
+        return bool(np.all(shifted.diagonal() > 0)) and isinstance(_douglas_rachford(shifted, wide, 3), np.ndarray)
+
+    high = 1e-3 * (float(np.abs(S).max()) or 1.0) / float(units.max())
+    while not without_search(high):
+        high *= 2.0
+    high = _bisect(without_search, 0.0, high, 12)
+    # One tenth on top: what the search finds first is a point at the edge.
+    return min(high, 1.1 * _bisect(with_search, 0.0, high, 4))
+
+
+def _bisect(holds: Callable[[float], bool], low: float, high: float, rounds: int) -> float:
+    """The least point tried at which ``holds`` is true, given that it is at ``high``."""
     for _ in range(rounds):
         middle = 0.5 * (low + high)
-        if has_minimiser(middle):
+        if holds(middle):
             high = middle
         else:
             low = middle

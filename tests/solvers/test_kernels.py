@@ -1,0 +1,98 @@
+"""The compiled loops: one signature each, and what every sweep keeps."""
+
+import numpy as np
+import pytest
+
+from graphveil import graphical_lasso
+from graphveil.solvers import kernels
+from graphveil.solvers.existence import interior_point
+from solvers.problems import correlation, make, symmetric_noise
+
+COMPILED = [value for value in vars(kernels).values() if hasattr(value, "signatures")]
+
+
+@pytest.mark.parametrize("kernel", COMPILED, ids=lambda kernel: kernel.py_func.__name__)
+def test_one_signature_cached(kernel):
+    """A second signature would compile at run time, and again in every process."""
+    assert len(kernel.signatures) == 1
+    assert not kernel._can_compile
+    assert kernel.stats.cache_path is not None
+
+
+def box(S, alpha):
+    penalty = np.full(S.shape, alpha)
+    np.fill_diagonal(penalty, 0.0)
+    return penalty
+
+
+@pytest.mark.parametrize("kind", ["definite", "singular", "indefinite", "constant"])
+def test_sweeps_keep_w_definite_and_end_at_the_dual_optimum(kind):
+    S = make(kind, 40, 3)
+    penalty = box(S, 0.4 * np.abs(S - np.diag(S.diagonal())).max())
+    W, B, status = interior_point(S, penalty), np.zeros_like(S), np.empty(1)
+    best = graphical_lasso(S, penalty, penalize_diagonal=False, tol=1e-10).objective - 40
+    for _ in range(20):
+        assert kernels.descend(S, penalty, W, B, 1e-14, 1, status) == 1
+        assert np.array_equal(W, W.T)
+        assert np.array_equal(W.diagonal(), S.diagonal())
+        assert np.linalg.eigvalsh(W)[0] > 0
+    assert np.linalg.slogdet(W)[1] == pytest.approx(best, abs=1e-6)
+    assert np.all(np.abs(W - S) <= penalty + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_guard_keeps_an_infeasible_start_definite(seed):
+    """From W = diag S, outside the box, on problems with and without a minimiser."""
+    rng = np.random.default_rng(seed)
+    S = correlation(rng, 25, 50) + 0.4 * symmetric_noise(rng, 25)
+    W, B, status = np.diag(S.diagonal()), np.zeros_like(S), np.empty(1)
+    for _ in range(10):
+        kernels.descend(S, box(S, 0.05 * seed), W, B, 1e-12, 1, status)
+        assert np.linalg.eigvalsh(W)[0] > 0
+
+
+def test_components():
+    S = np.eye(6)
+    S[0, 3] = S[3, 0] = -0.5
+    S[3, 5] = S[5, 3] = 0.5
+    S[1, 2] = S[2, 1] = 0.2
+    labels = np.empty(6, np.int64)
+    assert kernels.label_components(S, box(S, 0.3), labels) == 4
+    assert labels[0] == labels[3] == labels[5]
+    assert len(set(labels)) == 4
+    assert kernels.label_components(S, box(S, 0.1), labels) == 3
+    assert labels[1] == labels[2]
+
+
+def test_take_and_put_are_fancy_indexing():
+    M = np.arange(49.0).reshape(7, 7)
+    index = np.array([5, 0, 2])
+    part = np.empty((3, 3))
+    kernels.take(M, index, part)
+    assert np.array_equal(part, M[np.ix_(index, index)])
+    other = np.zeros((7, 7))
+    kernels.put(part, index, other)
+    assert np.array_equal(other[np.ix_(index, index)], part)
+    assert np.count_nonzero(other) == np.count_nonzero(part)
+
+
+@pytest.mark.parametrize("p", [1, 31, 32, 33, 70])
+def test_symmetrise(p):
+    M = np.random.default_rng(p).standard_normal((p, p))
+    mean = np.empty((p, p))
+    asymmetry = kernels.symmetrise(M, mean)
+    assert np.array_equal(mean, 0.5 * M + 0.5 * M.T)
+    assert asymmetry == pytest.approx(np.abs(M - mean).max() / np.abs(M).max())
+    M[0, p - 1] = np.inf
+    assert np.isnan(kernels.symmetrise(M, mean))
+
+
+def test_shrink():
+    S = make("indefinite", 12, 0)
+    penalty = box(S, 0.3)
+    shrunken = np.empty_like(S)
+    count = kernels.shrink(S, penalty, shrunken)
+    off = ~np.eye(12, dtype=bool)
+    assert np.allclose(shrunken[off], (np.sign(S) * np.maximum(np.abs(S) - 0.3, 0))[off], atol=1e-16)
+    assert np.array_equal(shrunken.diagonal(), S.diagonal())
+    assert count == np.count_nonzero(shrunken[off])
