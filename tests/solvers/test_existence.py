@@ -85,6 +85,16 @@ def test_noise_has_one_threshold(p, sigma):
     assert {"refused", "solved"} <= set(outcomes)
 
 
+@pytest.mark.parametrize("share", [0.40, 0.42])
+def test_a_trial_start_that_breaks_down_is_not_the_last_word(share):
+    """Sparse enough to be tried without proof, so far from definite that the descent overflows: still refused."""
+    S = make("indefinite", 78, 1595784082)
+    alpha = share * np.abs(S - np.diag(S.diagonal())).max()
+    with pytest.raises(UnboundedProblem) as caught:
+        graphical_lasso(S, alpha, penalize_diagonal=False)
+    assert_proves_unbounded(caught.value, S, alpha, False)
+
+
 def test_safe_alpha_is_safe_and_useful():
     S = noisy(50, 0.3, 3)
     with pytest.raises(UnboundedProblem) as caught:

@@ -19,17 +19,15 @@ def log_determinant(M: Matrix, workspace: Matrix | None = None) -> float | None:
     np.copyto(workspace, M)
     # A C-ordered symmetric matrix is its own Fortran-ordered transpose: no copy into another layout.
     factor, info = dpotrf(workspace.T, lower=0, clean=0, overwrite_a=1)
-    if info != 0:
-        return None
-    return 2.0 * float(np.log(factor.diagonal()).sum())
+    value = 2.0 * float(np.log(factor.diagonal()).sum()) if info == 0 else np.nan
+    # Not every LAPACK notices a NaN in its input.
+    return value if np.isfinite(value) else None
 
 
 def smallest_pivot(M: Matrix) -> float:
     """The least Schur complement in a Cholesky factorisation, as a share of the diagonal; −inf where there is none."""
     factor, info = dpotrf(M.T, lower=0, clean=0)
-    if info != 0:
-        return -np.inf
-    return float(np.min(factor.diagonal() ** 2 / M.diagonal()))
+    return float(np.min(factor.diagonal() ** 2 / M.diagonal())) if info == 0 else -np.inf
 
 
 def is_positive_definite(M: Matrix) -> bool:

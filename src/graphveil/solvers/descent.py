@@ -286,7 +286,7 @@ def _solve_block(
         if warm is not None and (status[0] > target or excess == np.inf or target <= n * _EPS):
             # A start outside the box, or not known to be definite, has not settled: begin again from one that is.
             return _solve_block(S, penalty, tol, max_iter, None, sweeps)
-        if target <= n * _EPS:
+        if target <= n * _EPS or not np.isfinite(linear):
             break
         target = max(target * min(max(0.5 / excess, 1e-3), 0.3), n * _EPS)
     raise _too_slow(tol, max_iter, sweeps)
