@@ -5,7 +5,7 @@ same function; then its CPU time is taken, the median of three, on one BLAS thre
 factorisation and one inverse of the same size are the yardstick. A peer that is not installed is named and left out;
 one that does not get there in the time allowed is reported as such.
 
-    python benchmarks/solvers.py [--quick] [--seed N] [--patience SECONDS]
+    python benchmarks/solvers.py [--quick] [--seed N] [--patience SECONDS] [--largest P]
 
 Results go to benchmarks/results/solvers.csv and solvers.json.
 """
@@ -301,7 +301,7 @@ def indefinite(table, sizes, seed, repeats):
         noisy = with_noise(S, 0.05, seed + 1)
         case = f"p={p} {np.linalg.eigvalsh(noisy)[0]:+.2f}"
         eigh = yardstick(S, repeats)["one eigh"]
-        for alpha, what in ((0.12, "solved"), (0.06, "solved, harder"), (0.015, "refused")):
+        for alpha in (0.12, 0.06, 0.015):
             reference = median_cpu(ours, S, alpha, ACCURACY, repeats=repeats)
             table.add("indefinite", case, f"definite, alpha {alpha}", reference, "", reference, eigh)
 
@@ -311,7 +311,15 @@ def indefinite(table, sizes, seed, repeats):
                 except UnboundedProblem as error:
                     return f"certificate {error.recession:.1e}, safe from {error.safe_alpha:.3f}"
 
-            table.add("indefinite", case, what, median_cpu(attempt, repeats=repeats), attempt(), reference, eigh)
+            table.add(
+                "indefinite",
+                case,
+                f"noisy, alpha {alpha}",
+                median_cpu(attempt, repeats=repeats),
+                attempt(),
+                reference,
+                eigh,
+            )
 
 
 def threads(table, sizes, seed):
@@ -324,12 +332,13 @@ def threads(table, sizes, seed):
     )
     for p in sizes:
         alpha = alpha_for(correlation(p, 2 * p, seed), 0.05)
-        wall = {}
-        for count in ("1", "2"):
+        wall = {"1": np.inf, "2": np.inf}
+        # In turn, several times: other work on the machine must not fall on one of the two only.
+        for count in ("1", "2") * 3:
             environment = os.environ | {"OPENBLAS_NUM_THREADS": count, "OMP_NUM_THREADS": count}
             command = [sys.executable, "-c", code, str(HERE), str(p), str(alpha), str(seed)]
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-            wall[count] = float(done.stdout)
+            wall[count] = min(wall[count], float(done.stdout))
         for count, seconds in wall.items():
             table.add("threads", f"p={p}", f"{count} BLAS thread(s), wall", seconds, "", wall["1"])
 
@@ -355,6 +364,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small sizes, scikit-learn only")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100_000, help="fresh by default")
     parser.add_argument("--patience", type=float, default=PATIENCE, help="CPU seconds before a peer is given up")
+    parser.add_argument("--largest", type=int, default=2000, help="leave out larger p; 2000 takes peers minutes each")
     arguments = parser.parse_args()
     globals()["PATIENCE"] = arguments.patience
     warnings.simplefilter("ignore")  # peers warn about their own convergence; the accuracy is measured here
@@ -364,10 +374,10 @@ def main():
         names = [name for name in names if name.startswith(("graphveil", "scikit"))]
     print(f"seed {arguments.seed}; missing: {', '.join(absent) or 'none'}")
     table = Table()
-    sizes = (100, 300) if arguments.quick else (100, 300, 1000, 2000)
+    sizes = tuple(p for p in (100, 300, 1000, 2000) if p <= (300 if arguments.quick else arguments.largest))
     first_call(table)
-    threads(table, sizes[:2] if arguments.quick else (300, 1000), arguments.seed)
-    indefinite(table, (100, 300) if arguments.quick else (100, 300, 1000), arguments.seed, 3)
+    threads(table, [p for p in sizes if p in (300, 1000)], arguments.seed)
+    indefinite(table, [p for p in sizes if p <= 1000], arguments.seed, 3)
     path(table, names, arguments.seed, 3)
     single_penalty(table, sizes, (0.01, 0.05, 0.35), names, arguments.seed, 3)
     results = HERE / "results"
