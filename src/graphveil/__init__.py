@@ -35,11 +35,11 @@ _HOME = {
     "Domain": "graphveil.spec.domain",
     "Labels": "graphveil.spec.augment",
     "Release": "graphveil.spec.released",
-    "recover": "graphveil.recovery.precision",
     "Solution": "graphveil.solvers.solution",
     "admm": "graphveil.solvers.splitting",
     "graphical_lasso": "graphveil.solvers.descent",
     "graphical_lasso_path": "graphveil.solvers.path",
+    "recover": "graphveil.recovery.precision",
     "release": "graphveil.gate",
     "ridge_precision": "graphveil.solvers.ridge",
 }

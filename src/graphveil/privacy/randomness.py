@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NoiseSource", "SecureSource", "SimulationSource", "noise_source"]
 
-_CHUNK = 2048  # integers per call of the sampler: long enough to hide the call, short enough to share among threads
+_CHUNK = 8192  # integers per call of the sampler: long enough to hide the call, short enough to share among threads
 _LARGEST_SCALE = 2.0**58  # 16 standard deviations stay inside int64
 
 
@@ -61,11 +61,16 @@ class SecureSource:
     @staticmethod
     def _draw(scale: float, size: int, workers: int) -> "NDArray[np.int64]":
         counts = [min(_CHUNK, size - start) for start in range(0, size, _CHUNK)]
-        if len(counts) <= 1:
-            noise = _opendp_draw(scale, size)
-        else:
+        samplers = {count: _opendp_measurement(scale, count) for count in {*counts}}
+
+        def draw(count: int) -> "NDArray[np.int64]":
+            return _opendp_draw(samplers[count], count)
+
+        if len(counts) > 1:
             with ThreadPoolExecutor(workers) as pool:
-                noise = np.concatenate(list(pool.map(lambda count: _opendp_draw(scale, count), counts)))
+                noise = np.concatenate(list(pool.map(draw, counts)))
+        else:
+            noise = draw(size) if size else np.empty(0, dtype=np.int64)
         if noise.shape != (size,):
             raise GuaranteeError("The noise sampler returned a wrong number of values; nothing is released.")
         return noise
@@ -91,8 +96,8 @@ def _check_request(scale: float, size: int) -> None:
         raise GuaranteeError("The noise that was asked for is outside of what the sampler is proved for.")
 
 
-def _opendp_draw(scale: float, count: int) -> "NDArray[np.int64]":
-    return np.array(_opendp_measurement(scale, count)([0] * count), dtype=np.int64)
+def _opendp_draw(measurement: Any, count: int) -> "NDArray[np.int64]":
+    return np.array(measurement([0] * count), dtype=np.int64)
 
 
 @cache

@@ -7,6 +7,7 @@ whatever the order, the batches, the merges or the threads. Proofs: ``privacy/pr
 ``privacy/proofs/whitening.md``, ``privacy/proofs/columns.md``.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Rows = NDArray[np.float64]
+
+_CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer
 
 __all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMoments"]
 
@@ -45,46 +48,47 @@ class RowMoments(Statistic):
 
 
 class _Mapped:
-    """(clip(k) - centre) · integers, exactly, in memory that is used again."""
+    """(clip(k) - centre) · integers, exactly, a few rows at a time in memory that stays in the cache."""
 
-    __slots__ = ("_centred", "_map", "_product", "scale")
+    __slots__ = ("_centred", "_map", "_product", "rows", "scale")
 
     def __init__(self, row_map: RowMap) -> None:
         p = row_map.centre.size
         self._map = row_map
-        self._centred, self._product = np.empty((0, p)), np.empty((0, p))
+        self.rows = max(64, _CACHED // p)
+        self._centred, self._product = np.empty((self.rows, p)), np.empty((self.rows, p))
         self.scale = np.ldexp(np.ones(p), -row_map.exponents.astype(np.int64))
 
-    def __call__(self, encoded: "Rows") -> "Rows":
-        n = len(encoded)
-        if len(self._centred) < n:
-            self._centred, self._product = np.empty(encoded.shape), np.empty(encoded.shape)
-        clamp_and_centre(encoded, self._map.low, self._map.high, self._map.centre, self._centred[:n])
-        return np.matmul(self._centred[:n], self._map.integers, out=self._product[:n])
+    def pieces(self, encoded: "Rows") -> "Iterator[tuple[slice, Rows]]":
+        """Mapped rows with their places; each is overwritten by the next."""
+        for start in range(0, len(encoded), self.rows):
+            rows = encoded[start : start + self.rows]
+            n = len(rows)
+            clamp_and_centre(rows, self._map.low, self._map.high, self._map.centre, self._centred[:n])
+            yield slice(start, start + n), np.matmul(self._centred[:n], self._map.integers, out=self._product[:n])
 
 
 class MappedMoments(Statistic):
     """Moments of mapped rows, shortened to a norm; or of what that shortening cut off."""
 
-    __slots__ = ("_arguments", "_constant", "_encoded", "_ends", "_layout", "_mapped", "_moments")
+    __slots__ = ("_arguments", "_constant", "_encoded", "_ends", "_layout", "_mapped", "_moments", "_origin")
 
     def __init__(self, query: Moments | Excess, lattice: RowLattice, layout: MomentLayout) -> None:
         assert query.row_map is not None
         self._mapped, self._layout, self._constant = _Mapped(query.row_map), layout, lattice.constant
         inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
         self._arguments = (inner, norm, lattice.ball, float(lattice.row_square))
-        largest = np.full(layout.n_features, np.finfo(np.float64).max)
+        self._origin, largest = np.zeros(layout.n_features), np.full(layout.n_features, np.finfo(np.float64).max)
         self._ends = np.stack([-largest, largest])
         self._encoded = np.empty((0, layout.size))
         self._moments = ExactMoments(layout.size)
 
     def update(self, encoded: "Rows") -> None:
-        exact = self._mapped(encoded)
-        n, p = exact.shape
-        if len(self._encoded) < n:
-            self._encoded = np.full((n, self._layout.size), float(self._constant))
-        out = self._encoded[:n]
-        encode_ball(exact, np.zeros(p), self._mapped.scale, self._ends, *self._arguments, out)
+        if len(self._encoded) < len(encoded):
+            self._encoded = np.full((len(encoded), self._layout.size), float(self._constant))
+        out = self._encoded[: len(encoded)]
+        for place, exact in self._mapped.pieces(encoded):
+            encode_ball(exact, self._origin, self._mapped.scale, self._ends, *self._arguments, out[place])
         self._moments.update(out)
 
     def merge(self, other: Self) -> None:
@@ -105,7 +109,8 @@ class NormCounter(Statistic):
 
     def update(self, encoded: "Rows") -> None:
         norms = np.empty(len(encoded))
-        row_norms(self._mapped(encoded), self._mapped.scale, norms)
+        for place, exact in self._mapped.pieces(encoded):
+            row_norms(exact, self._mapped.scale, norms[place])
         bins = np.searchsorted(self._edges, norms, side="right")
         self._counts += np.bincount(bins, minlength=self._counts.size)
 
