@@ -235,21 +235,22 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
     if sizes.max() > _WHOLE * p:
         return [np.arange(p)], np.arange(0)
     order = np.argsort(labels, kind="stable")
-    components = np.split(order, np.cumsum(sizes)[:-1])
-    alone = [c[0] for c in components if len(c) == 1]
+    starts = np.cumsum(sizes) - sizes
+    alone = order[starts[sizes == 1]]
     blocks: list[Indices] = []
     pack: list[Indices] = []
-    for component in components:
+    for label in np.flatnonzero(sizes > 1):
+        component = order[starts[label] : starts[label] + sizes[label]]
         if len(component) >= _PACK:
             blocks.append(component)
-        elif len(component) > 1:
+        else:
             pack.append(component)
             if sum(map(len, pack)) >= _PACK:
                 blocks.append(np.concatenate(pack))
                 pack = []
     if pack:
         blocks.append(np.concatenate(pack))
-    return blocks, np.array(alone, dtype=np.int64)
+    return blocks, alone
 
 
 def _solve_block(

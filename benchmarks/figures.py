@@ -1,0 +1,87 @@
+"""Pictures for the docs from the recorded results: python benchmarks/figures.py (needs matplotlib)."""
+
+import csv
+import json
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+HERE = Path(__file__).parent
+FIGURES = HERE.parent / "docs" / "figures"
+OURS, THEIRS, GREY = "#1b6ca8", "#d1495b", "#8d99ae"
+PEERS = ["#edae49", "#d1495b", "#66a182", "#7b5ea7", "#555555"]
+
+
+def read(name):
+    with (HERE / "results" / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+def finish(figure, name):
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    figure.savefig(FIGURES / name, dpi=130, bbox_inches="tight")
+    plt.close(figure)
+
+
+def written(value):
+    """Two digits, without an exponent."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
+def accuracy():
+    """Error of ours and of the paper's ridge, cell by cell, with the line at which answering zero stands."""
+    rows = [row for row in read("utility.csv") if row["papers_median"] != "nan"][::-1]
+    figure, axes = plt.subplots(figsize=(8.5, 0.55 * len(rows) + 1.2))
+    for place, row in enumerate(rows):
+        mine, theirs = float(row["median"]), float(row["papers_median"])
+        axes.plot([mine, theirs], [place, place], color=GREY, lw=1, zorder=1)
+        axes.scatter(mine, place, color=OURS, s=55, zorder=2, label="graphveil" if place == 0 else None)
+        axes.scatter(theirs, place, color=THEIRS, marker="s", s=45, zorder=2, label="the paper" if place == 0 else None)
+        axes.annotate(written(mine), (mine, place), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
+        axes.annotate(written(theirs), (theirs, place), xytext=(8, 0), textcoords="offset points", va="center")
+    axes.axvline(1.0, color="black", lw=0.8, ls=":")
+    axes.annotate("answering zero", (1.0, len(rows) - 0.3), xytext=(5, 0), textcoords="offset points", fontsize=9)
+    axes.set_xscale("log")
+    axes.set_xlim(4e-3, 2e3)
+    axes.set_ylim(-0.6, len(rows) + 0.1)
+    axes.set_yticks(range(len(rows)), [row["what"] for row in rows])
+    axes.set_xlabel("relative Frobenius error of the precision matrix (median)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", frameon=False)
+    finish(figure, "accuracy.png")
+
+
+def solvers():
+    """CPU time of each solver in eigendecompositions of the same size, for every problem."""
+    variants = ("one ", "graphveil,", "graphveil +")  # yardsticks, and ours with other settings: in the table only
+    rows = [row for row in read("solvers.csv") if row["section"] == "single" and row["in eigh"]]
+    rows = [row for row in rows if not row["what"].startswith(variants)]
+    cases = list(dict.fromkeys(row["case"] for row in rows))
+    names = list(dict.fromkeys(row["what"] for row in rows))
+    figure, axes = plt.subplots(figsize=(9, 4.8))
+    for index, name in enumerate(names):
+        times = {row["case"]: float(row["in eigh"]) for row in rows if row["what"] == name}
+        style = (
+            {"color": OURS, "s": 70, "marker": "o"}
+            if index == 0
+            else {"color": PEERS[index - 1], "s": 35, "marker": "D"}
+        )
+        places = [place for place, case in enumerate(cases) if case in times]
+        axes.scatter(places, [times[cases[place]] for place in places], label=name, zorder=3, **style)
+    axes.grid(axis="x", color="#e5e5e5")
+    axes.axhline(1.0, color="black", lw=0.8, ls=":")
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(cases)), cases, rotation=25, ha="right")
+    axes.set_ylabel("CPU time, in eigendecompositions")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    finish(figure, "solvers.png")
+
+
+if __name__ == "__main__":
+    accuracy()
+    solvers()
+    print(json.dumps([path.name for path in sorted(FIGURES.iterdir())]))
