@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphveil.estimators.dense import PrivatePrecision as PrivatePrecision
     from graphveil.gate import release as release
     from graphveil.recovery.precision import recover as recover
     from graphveil.solvers.descent import graphical_lasso as graphical_lasso
@@ -34,6 +35,7 @@ _HOME = {
     "Constant": "graphveil.spec.augment",
     "Domain": "graphveil.spec.domain",
     "Labels": "graphveil.spec.augment",
+    "PrivatePrecision": "graphveil.estimators.dense",
     "Release": "graphveil.spec.released",
     "Solution": "graphveil.solvers.solution",
     "admm": "graphveil.solvers.splitting",

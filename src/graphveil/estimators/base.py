@@ -1,0 +1,177 @@
+"""What every private estimator shares: one release per fit, and what can be read off a fitted covariance."""
+
+import warnings
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from graphveil.exceptions import InvalidParameter, PrivacyWarning
+from graphveil.gate import LedgerLike, release
+from graphveil.metrics import negative_log_likelihood, partial_correlations
+from graphveil.spec.budget import Budget
+from graphveil.spec.domain import Domain
+from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.released import Release
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["PrivateEstimator"]
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Base of the estimators: everything but what is made of the release.
+
+    Each call of ``fit`` is one release and one charge. A scaler, an imputer or a selector that was fitted to the
+    same rows before voids the guarantee; so does choosing parameters by looking at them. Cross-validation charges
+    every fold.
+    """
+
+    precision_: "NDArray[np.float64]"
+    covariance_: "NDArray[np.float64]"
+    location_: "NDArray[np.float64]"
+    release_: Release
+    privacy_: ReleaseEvent
+    n_eff_: float
+    n_features_in_: int
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        bounds: Any = None,
+        data_norm: float | None = None,
+        assume_centered: bool = False,
+        rows_per_person: int = 1,
+        ledger: LedgerLike | None = None,
+        dataset: str | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.data_norm = data_norm
+        self.assume_centered = assume_centered
+        self.rows_per_person = rows_per_person
+        self.ledger = ledger
+        self.dataset = dataset
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Release the moments of ``X`` and estimate from the release: one charge.
+
+        Parameters
+        ----------
+        X : array, data frame, or collection of such batches
+            The records.
+        y : ignored
+        """
+        made = release(
+            X,
+            domain=Domain(bounds=self.bounds, data_norm=self.data_norm, rows_per_person=self.rows_per_person),
+            budget=Budget(self.epsilon, self.delta),
+            rounds="auto",
+            augment=None if self.assume_centered else "mean",
+            ledger=self.ledger,
+            dataset=self.dataset,
+            random_state=self.random_state,
+        )
+        return self.fit_release(made)
+
+    def fit_release(self, release: Release) -> Self:
+        """Estimate from a release that exists already: free.
+
+        Parameters
+        ----------
+        release : Release
+        """
+        self._estimate(release)
+        self.release_ = release
+        self.privacy_ = release.event
+        self.n_features_in_ = len(self.precision_)
+        if release.columns is not None:
+            self.feature_names_in_ = np.array(release.columns, dtype=object)
+        if self.n_eff_ < self.n_features_in_:
+            # n_eff grows with the square of n where privacy noise dominates.
+            needed = release.n_samples * np.sqrt(2 * self.n_features_in_ / self.n_eff_)
+            warnings.warn(
+                f"This release is worth n_eff = {self.n_eff_:.3g} records for {self.n_features_in_} columns: edges are "
+                f"not reliable at this budget. About {needed:,.0f} records, or a larger epsilon, would do.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+        return self
+
+    @abstractmethod
+    def _estimate(self, release: Release) -> None:
+        """Set ``precision_``, ``covariance_``, ``location_`` and ``n_eff_``."""
+
+    # ------------------------------------------------------------------ what a fitted covariance is good for
+    def partial_correlations(self) -> "NDArray[np.float64]":
+        """Correlations of pairs when all other columns are known; 1 on the diagonal."""
+        check_is_fitted(self)
+        return partial_correlations(self.precision_)
+
+    def mahalanobis(self, X: "ArrayLike") -> "NDArray[np.float64]":
+        """Squared Mahalanobis distances of rows from ``location_``. The rows are yours; the result is not private."""
+        check_is_fitted(self)
+        centred = self._centred(X)
+        return np.asarray(np.einsum("ij,jk,ik->i", centred, self.precision_, centred))
+
+    def score(self, X: "ArrayLike", y: Any = None) -> float:
+        """Mean Gaussian log-likelihood of rows, up to a constant. Of private rows, this number is not private.
+
+        Parameters
+        ----------
+        X : array of shape (n, p)
+            Rows that were not fitted to.
+        y : ignored
+        """
+        check_is_fitted(self)
+        centred = self._centred(X)
+        return -negative_log_likelihood(self.precision_, centred.T @ centred / len(centred))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Partial correlations as a table with the columns' names (needs pandas)."""
+        pandas = _needed("pandas", "to_frame")
+        return pandas.DataFrame(self.partial_correlations(), index=self._names(), columns=self._names())
+
+    def to_networkx(self, threshold: float = 0.0) -> "networkx.Graph":
+        """Graph of the pairs whose partial correlation exceeds ``threshold`` in absolute value (needs networkx)."""
+        networkx = _needed("networkx", "to_networkx")
+        names, weights = self._names(), self.partial_correlations()
+        graph = networkx.Graph()
+        graph.add_nodes_from(names)
+        for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
+            if abs(weights[i, j]) > threshold:
+                graph.add_edge(names[i], names[j], weight=float(weights[i, j]))
+        return graph
+
+    def _centred(self, X: "ArrayLike") -> "NDArray[np.float64]":
+        rows = np.asarray(X, dtype=np.float64)
+        width = rows.shape[1] if rows.ndim == 2 else rows.size
+        if width != self.n_features_in_:
+            raise InvalidParameter(
+                f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} features."
+            )
+        return rows.reshape(-1, width) - self.location_
+
+    def _names(self) -> list[str]:
+        check_is_fitted(self)
+        columns = self.release_.columns
+        return list(columns) if columns is not None else [f"x{j}" for j in range(self.n_features_in_)]
+
+
+def _needed(package: str, method: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError:
+        raise ImportError(f"{method} needs {package}: pip install {package}") from None
