@@ -8,9 +8,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("default")
 
-ALLOWED_SKIPS = [
-    "SCIPY_ARRAY_API is not set"
-]  # scikit-learn's check of array libraries that we do not claim to support
+ALLOWED_SKIPS = ["SCIPY_ARRAY_API is not set"]  # scikit-learn's check of other array libraries
 STRICT = os.environ.get("GRAPHVEIL_STRICT", "") not in ("", "0")
 
 

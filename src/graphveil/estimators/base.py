@@ -158,7 +158,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         width = rows.shape[1] if rows.ndim == 2 else rows.size
         if width != self.n_features_in_:
             raise InvalidParameter(
-                f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} features."
+                f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                "input."
             )
         return rows.reshape(-1, width) - self.location_
 
