@@ -159,6 +159,19 @@ def test_progress_counts_rows():
     assert seen[-1] == len(ROWS)
 
 
+def test_a_source_that_shrinks_between_passes_is_refused():
+    class Shrinking:
+        def __init__(self):
+            self.size = 1000
+
+        def __iter__(self):
+            self.size -= 10
+            return iter([ROWS[: self.size]])
+
+    with pytest.raises(SourceError, match="another number of them"):
+        gv.release(Shrinking(), domain=WIDE, budget=BUDGET, augment="mean", rounds="auto")
+
+
 def test_an_empty_source_is_refused():
     with pytest.raises(SourceError, match="no rows"):
         gv.release(np.empty((0, 3)), domain=WIDE, budget=BUDGET)

@@ -130,16 +130,18 @@ def release(
     noise, versions = noise_source(random_state), dict(_versions())
     blocks = open_source(source, domain, augment)
     domain = domain.matched_to(blocks.columns, blocks.n_features)
-    gate = _Gate(blocks, domain, augment, budget, noise, progress, adaptive=adaptive)
-    if ledger is not None and dataset is not None:
-        gate.charge = lambda event: ledger.charge(dataset, event)
-    gate.allow_unproven = allow_unproven
+
+    def charge(event: ReleaseEvent) -> None:
+        _check_event(event, allow_unproven)
+        if ledger is not None and dataset is not None:
+            ledger.charge(dataset, event)
+
+    gate = _Gate(blocks, domain, augment, budget, noise, charge, progress, adaptive=adaptive)
     if adaptive:
         from graphveil.recovery.columns import Setting
         from graphveil.recovery.recipe import adaptive_rounds
 
-        p = blocks.n_features
-        n = _counted(blocks)
+        p, n = blocks.n_features, gate.count()
         lattice, person = RowLattice.of(domain, None), domain.rows_per_person
         setting = Setting(p, n, lattice, domain.radius, gate.mu, person, centred=augment is None)
         recipe = adaptive_rounds(setting)
@@ -147,17 +149,10 @@ def release(
         while asked:
             asked = recipe.send(gate.ask(asked))
     elif mechanism == "paper":
-        gate.ask_paper()
+        gate.ask_paper(allow_unproven=allow_unproven)
     else:
         gate.ask([(Moments(domain.radius), 1.0)])
     return Release(gate.event, domain, augment, tuple(gate.rounds), versions)
-
-
-def _counted(blocks: "Blocks") -> int:
-    n = blocks.count()
-    if n == 0:
-        raise SourceError("The source has no rows.")
-    return n
 
 
 def _checked_rounds(rounds: Any, mechanism: str, augment: Augment) -> bool:
@@ -176,9 +171,6 @@ def _checked_rounds(rounds: Any, mechanism: str, augment: Augment) -> bool:
 class _Gate:
     """Answers questions about the rows with noise, and keeps count. Lives for one call of :func:`release`."""
 
-    charge: Callable[[ReleaseEvent], None] = staticmethod(lambda event: None)
-    allow_unproven = False
-
     def __init__(
         self,
         blocks: "Blocks",
@@ -186,6 +178,7 @@ class _Gate:
         augment: Augment,
         budget: Budget,
         noise: "NoiseSource",
+        charge: Callable[[ReleaseEvent], None],
         progress: Callable[[int], None] | None,
         *,
         adaptive: bool,
@@ -196,14 +189,19 @@ class _Gate:
         self.rounds: list[Round] = []
         self.event: ReleaseEvent
         self.mu, self._eta = analytic_mu(budget), lattice_allowance(budget)
-        self._blocks, self._domain, self._budget, self._noise, self._progress = blocks, domain, budget, noise, progress
-        self._adaptive = adaptive
+        self._blocks, self._domain, self._budget, self._noise = blocks, domain, budget, noise
+        self._charge, self._progress, self._adaptive = charge, progress, adaptive
         # Adaptive rounds append their constant to mapped rows; the rows of the domain stay as they are.
         appended = None if adaptive else augment
         self._encoder = Encoder(domain, appended, shift=augment is not None)
         self._layout = MomentLayout(blocks.n_features, augment)
         self._n_rows = 0
         self._totals: dict[bytes, Statistic] = {}
+
+    def count(self) -> int:
+        """Number of rows, before anything is asked; every later pass must find as many."""
+        self._saw(self._blocks.count())
+        return self._n_rows
 
     def ask(self, asked: list[tuple[Query, float]]) -> list[Round]:
         """Answer questions, each with a share of μ², in one pass over the rows."""
@@ -217,13 +215,13 @@ class _Gate:
             steps.append(step_for(query, lattice, layout, base, person, mu, self._eta / _MOST_STEPS))
         return self._answer([query for query, _ in asked], steps, "default")
 
-    def ask_paper(self) -> None:
+    def ask_paper(self, *, allow_unproven: bool) -> None:
         """The paper's Algorithm 1."""
         from graphveil.privacy.mechanisms import paper_step
 
         query = Moments(self._domain.radius)
         lattice, person = self._encoder.lattice, self._domain.rows_per_person
-        step = paper_step(lattice, self._layout, person, self._budget, allow_unproven=self.allow_unproven)
+        step = paper_step(lattice, self._layout, person, self._budget, allow_unproven=allow_unproven)
         self._answer([query], [step], "paper")
 
     def _answer(self, queries: list[Query], steps: list[GaussianStep], mechanism: str) -> list[Round]:
@@ -249,14 +247,17 @@ class _Gate:
                 lambda: [self._statistic(queries[i], steps[i]) for i in missing],
                 self._progress,
             )
-            if n_rows == 0:
-                raise SourceError("The source has no rows.")
-            if self._n_rows not in (0, n_rows):
-                raise SourceError("The source changed between two passes over its rows: it has another number of them.")
-            self._n_rows = n_rows
+            self._saw(n_rows)
         found = dict(zip(missing, made, strict=True))
         self._totals |= {key: found[i] for i, key in enumerate(keys) if key is not None and i in found}
         return [found[i] if key is None else self._totals[key] for i, key in enumerate(keys)]
+
+    def _saw(self, n_rows: int) -> None:
+        if n_rows == 0:
+            raise SourceError("The source has no rows.")
+        if self._n_rows not in (0, n_rows):
+            raise SourceError("The source changed between two passes over its rows: it has another number of them.")
+        self._n_rows = n_rows
 
     def _statistic(self, query: Query, step: GaussianStep) -> "Statistic":
         from graphveil.rows import statistics
@@ -288,8 +289,7 @@ class _Gate:
         self.event = ReleaseEvent(
             self._budget, mu, eta, mechanism, rounds, self._n_rows, person, neighbours, seeded=self._noise.seeded
         )
-        _check_event(self.event, self.allow_unproven)
-        self.charge(self.event)
+        self._charge(self.event)
 
     def _noisy(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Round:
         """Add noise to exact integers; floats are made from the noisy ones only."""
@@ -341,7 +341,7 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
             f"delta={delta:g} is at least 1/n for n={n} records: a mechanism that publishes one record at random would "
             "satisfy it. Choose delta well below 1/n.",
             PrivacyWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
     if not event.seeded and not event.keeps_budget and not allow_unproven:
         raise GuaranteeError("The noise does not keep the budget; nothing is released.")
