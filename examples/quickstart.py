@@ -17,7 +17,7 @@ SPREAD = np.array([14.0, 4.0, 15.0, 12.0, 35.0, 9.0])
 
 def simulated_people(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows in natural units, and the true partial correlations between the columns."""
-    precision = gv.simulate.band_precision(len(COLUMNS), bandwidth=2)
+    precision = gv.simulate.small_world_precision(len(COLUMNS), n_neighbours=2, random_state=12)
     rows = gv.simulate.gaussian_rows(precision, n, random_state=2026)
     return CENTRE + SPREAD * rows / rows.std(axis=0), gv.metrics.partial_correlations(precision)
 

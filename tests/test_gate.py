@@ -172,6 +172,13 @@ def test_a_source_that_shrinks_between_passes_is_refused():
         gv.release(Shrinking(), domain=WIDE, budget=BUDGET, augment="mean", rounds="auto")
 
 
+def test_bounds_without_zero_need_a_mean():
+    domain = gv.Domain(bounds={"age": (18, 100), "change": (-5, 5)})
+    with pytest.raises(InvalidParameter, match=r"bounds of column 'age' do not contain 0, .*mean"):
+        gv.release(np.ones((10, 2)), domain=domain, budget=BUDGET)
+    gv.release(np.ones((10, 2)), domain=domain, budget=BUDGET, augment="mean")
+
+
 def test_an_empty_source_is_refused():
     with pytest.raises(SourceError, match="no rows"):
         gv.release(np.empty((0, 3)), domain=WIDE, budget=BUDGET)

@@ -1,5 +1,8 @@
 """Precision matrices and Gaussian graphical models under differential privacy.
 
+Start with :func:`release` (the only step that sees records) and :func:`recover` (free, from the release alone), or with
+:class:`PrivatePrecision`, which does both.
+
 The flow, and the one rule::
 
     rows ──clip, quantise──▶ exact moments ──┐

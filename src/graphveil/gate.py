@@ -79,14 +79,15 @@ def release(
         earlier answers suggest. "auto" reads the rows about eight times and is far more accurate once there are enough
         rows; :func:`graphveil.recover` makes the most of either.
     augment : None, "mean", Constant or Labels
-        "mean" releases the mean in the same event; :class:`~graphveil.Labels` class counts and class means. With None
-        rows are taken to be centred: bounds scale them and do not shift.
+        "mean" releases the mean in the same event; :class:`~graphveil.Labels` class counts and class means (one round).
+        With None rows are taken to have mean zero: bounds scale them and do not shift, and must contain zero.
     mechanism : {"default", "paper"}
         "paper" is Algorithm 1's noise exactly as printed, for comparison: more noise for the same guarantee.
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
     ledger, dataset : optional
-        Where the event is charged, and under which name.
+        An object with a method ``charge(dataset, event)``, which is called before noise is drawn, and the name under
+        which it counts.
     progress : callable, optional
         Called with the number of rows read so far; starts again with every pass over the rows.
     random_state : int, optional
@@ -136,6 +137,8 @@ def release(
         if ledger is not None and dataset is not None:
             ledger.charge(dataset, event)
 
+    if augment is None:
+        _check_centred(domain)
     gate = _Gate(blocks, domain, augment, budget, noise, charge, progress, adaptive=adaptive)
     if adaptive:
         from graphveil.recovery.columns import Setting
@@ -153,6 +156,20 @@ def release(
     else:
         gate.ask([(Moments(domain.radius), 1.0)])
     return Release(gate.event, domain, augment, tuple(gate.rounds), versions)
+
+
+def _check_centred(domain: Domain) -> None:
+    """Rows that are taken to have mean zero must be able to: their bounds contain zero."""
+    if domain.bounds is None:
+        return
+    _, half, ends = domain.box(shift=False)
+    for column in range(half.size):
+        if ends[0, column] > 0.0 or ends[1, column] < 0.0:
+            name = repr(domain.columns[column]) if domain.columns is not None else str(column)
+            raise InvalidParameter(
+                f"The bounds of column {name} do not contain 0, but augment=None takes rows to have mean zero. Use "
+                'augment="mean", which releases the mean too, or subtract a public centre from the column.'
+            )
 
 
 def _checked_rounds(rounds: Any, mechanism: str, augment: Augment) -> bool:

@@ -22,6 +22,7 @@ True
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,8 +51,12 @@ __all__ = [
 
 def _symmetric(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return a finite symmetric matrix, freed of the asymmetry that rounding leaves, or refuse it by name."""
-    matrix = np.asarray(value, dtype=np.float64)
     rule = "a symmetric matrix of finite numbers"
+    matrix = None
+    with suppress(TypeError, ValueError):  # the error below carries no context: numpy's would quote an entry
+        matrix = np.asarray(value, dtype=np.float64)
+    if matrix is None:
+        raise InvalidParameter.of(name, rule, value, "Pass the matrix itself, such as estimate.precision.")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise InvalidParameter.of(name, rule, matrix.shape)
     if not np.isfinite(matrix).all():

@@ -23,7 +23,7 @@ def recovered(rows, domain=BOX, budget=BUDGET, augment="mean", rounds="auto", se
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gv.exceptions.PrivacyWarning)
         item = gv.release(rows, domain=domain, budget=budget, augment=augment, rounds=rounds, random_state=seed)
-    return gv.recover(item), item
+        return gv.recover(item), item
 
 
 def test_several_rounds_beat_one_by_far():
@@ -169,5 +169,37 @@ def test_the_radius_keeps_nearly_everything_when_noise_is_small():
 
 
 def test_only_a_release_can_be_recovered():
-    with pytest.raises(InvalidParameter, match=r"release must be a gv\.Release"):
+    with pytest.raises(InvalidParameter, match=r"release must be a gv\.Release, got a ndarray.*gv\.Release\.load"):
         gv.recover(np.eye(3))
+    item = gv.release((np.zeros((50, 2)), ["a"] * 50), domain=BOX, budget=BUDGET, augment=gv.Labels(["a"]))
+    with pytest.raises(InvalidParameter, match="class counts and class means"):
+        gv.recover(item)
+
+
+def test_variances_are_as_good_as_the_last_round_knows_them():
+    """Clean data in careless bounds: what was known of columns beforehand must not spoil what the rounds found."""
+    rng = np.random.default_rng(0)
+    centre, spread = np.array([52, 75, 130, 1.0]), np.array([14, 15, 17, 0.25])
+    domain = gv.Domain(bounds=([18, 30, 70, 0.2], [100, 200, 220, 5]))
+    errors = []
+    for seed in range(8):
+        rows = rng.normal(centre, spread, size=(20_000, 4))
+        result, _ = recovered(rows, domain=domain, seed=seed)
+        errors.append(np.diag(result.covariance) / rows.var(axis=0) - 1.0)
+    assert np.sqrt(np.mean(np.square(errors), axis=0)).max() < 0.08
+
+
+def test_too_few_records_are_warned_about_with_a_number():
+    item = gv.release(np.zeros((60, 6)), domain=BOX, budget=gv.Budget(0.1, 1e-6), augment="mean", rounds="auto")
+    with pytest.warns(gv.exceptions.PrivacyWarning, match=r"worth n_eff = .* for 6 columns.*About [\d,]+ records"):
+        result = gv.recover(item)
+    assert (np.abs(result.location) <= 8).all(), "a mean of clamped rows lies within the bounds"
+
+
+def test_an_estimate_shows_itself_shortly_and_knows_its_names():
+    _, rows = rows_of(3, 3, 20_000)
+    result, _ = recovered(rows, domain=gv.Domain(bounds={"a": (-8, 8), "b": (-8, 8), "c": (-8, 8)}))
+    assert result.columns == ("a", "b", "c")
+    assert repr(result).startswith("<Recovered: 3 columns, n_eff = ")
+    np.testing.assert_allclose(result.partial_correlations, gv.metrics.partial_correlations(result.precision))
+    np.testing.assert_allclose(np.diag(result.correlation), 1.0)

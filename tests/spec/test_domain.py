@@ -26,7 +26,13 @@ def test_a_domain_without_any_bound_explains_the_choices():
         ({"bounds": (1, 2, 3)}, "a pair"),
         ({"bounds": ("0", "1")}, "finite"),
         ({"bounds": ([], [])}, "one number per column"),
-        ({"bounds": ([0, 0], [1, 1, 1])}, "as many numbers as there are columns"),
+        ({"bounds": ([0, 0], [1, 1, 1])}, "as many numbers as there are columns; .* are 2 and 3"),
+        ({"bounds": [(0, 1), (0, 2)]}, "not a list of pairs"),
+        ({"bounds": {"a": (0, 1)}, "columns": ["b"]}, "must name the same columns; 'a' is in one only"),
+        ({"bounds": {"a": (0, 1, 2)}}, "a mapping of column names to pairs"),
+        ({"bounds": {"a": "01"}}, "a mapping of column names to pairs"),
+        ({"bounds": {}}, "a mapping of column names to pairs"),
+        ({"bounds": {1: (0, 1)}}, "distinct, non-empty"),
         ({"bounds": ([0, 0], [1, 1]), "columns": ["a"]}, "as many numbers as there are columns"),
         ({"bounds": ([0, 0], 1), "n_features": 3}, "as many numbers as there are columns"),
         ({"data_norm": 0}, "positive"),
@@ -72,6 +78,13 @@ def test_json_round_trip_equality_and_hash(domain):
 def test_bounds_per_column_give_the_number_of_columns():
     assert gv.Domain(bounds=([0, 0, 0], 1)).n_features == 3
     assert gv.Domain(bounds=(0, 1)).n_features is None
+
+
+def test_bounds_by_name():
+    domain = gv.Domain(bounds={"age": (0, 110), "bmi": (10, 60)})
+    assert domain == gv.Domain(columns=["age", "bmi"], bounds=([0, 10], [110, 60]))
+    turned = gv.Domain(columns=["bmi", "age"], bounds={"age": (0, 110), "bmi": (10, 60)})
+    assert turned == gv.Domain(columns=["bmi", "age"], bounds=([10, 0], [60, 110]))
 
 
 def test_radius():

@@ -1,6 +1,5 @@
 """What every private estimator shares: one release per fit, and what can be read off a fitted covariance."""
 
-import warnings
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
@@ -8,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from graphveil.exceptions import InvalidParameter, PrivacyWarning
+from graphveil.exceptions import InvalidParameter
 from graphveil.gate import LedgerLike, release
 from graphveil.metrics import negative_log_likelihood, partial_correlations
 from graphveil.spec.budget import Budget
@@ -97,15 +96,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         self.n_features_in_ = len(self.precision_)
         if release.columns is not None:
             self.feature_names_in_ = np.array(release.columns, dtype=object)
-        if self.n_eff_ < self.n_features_in_:
-            # n_eff grows with the square of n where privacy noise dominates.
-            needed = release.n_samples * np.sqrt(2 * self.n_features_in_ / self.n_eff_)
-            warnings.warn(
-                f"This release is worth n_eff = {self.n_eff_:.3g} records for {self.n_features_in_} columns: edges are "
-                f"not reliable at this budget. About {needed:,.0f} records, or a larger epsilon, would do.",
-                PrivacyWarning,
-                stacklevel=3,
-            )
         return self
 
     @abstractmethod

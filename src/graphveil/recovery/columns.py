@@ -22,7 +22,6 @@ _MEAN, _SQUARES, _WEIGHTED = 0.02, 0.08, 0.10  # shares of μ²
 _CELLS, _ZOOM = 0.04, 0.04  # only where a column needs narrower bounds and can get them
 _ZOOM_MEAN = 0.2  # of the zoom
 _DROWNED = 2.5  # a variance below this many of its standard deviations asks for narrower bounds
-_KNOWN = 3.0  # a variance below this many is reported as undetermined
 _INTERVAL = 0.5  # half-width, in standard deviations, of the interval onto which later rounds are projected
 _MOST_LOST = 0.2  # narrower bounds are looked for only if the counts can place them to within this share of the rows
 _LEAST_LOST = 0.03
@@ -81,8 +80,8 @@ class Columns:
         The interval in which a variance is taken to lie.
     low, high : (p,) arrays of integers
         Windows on the lattice.
-    undetermined, rebounded : (p,) arrays of bool
-        Variances within their noise; columns that were given narrower bounds.
+    rebounded : (p,) array of bool
+        Columns that were given narrower bounds.
     """
 
     location: Vector
@@ -92,8 +91,20 @@ class Columns:
     highest: Vector
     low: Vector
     high: Vector
-    undetermined: NDArray[np.bool_]
     rebounded: NDArray[np.bool_]
+
+    def weighed_against(self, variance: Vector, sd: Vector, bias: float) -> Vector:
+        """Best of the variances known beforehand and those of a round, which has noise ``sd`` and a relative ``bias``.
+
+        Those known beforehand are unbiased but noisy. A round's are sharp, but clipping cuts rare large rows, and
+        what it cuts may belong to one column. The bias is taken to be as large as ``bias`` says, or as a
+        disagreement of more than two standard deviations shows.
+        """
+        square, apart = self.sd**2, variance - self.variance
+        bias_square = np.maximum((bias * self.variance) ** 2, apart**2 - 4.0 * (square + sd**2))
+        with np.errstate(invalid="ignore"):
+            trust = np.where(np.isinf(square), 1.0, square / (square + sd**2 + bias_square))
+        return np.asarray(np.maximum(self.variance + trust * apart, 0.02 * variance))
 
 
 def column_rounds(setting: Setting) -> Generator[Asked, list[Round], tuple[Columns, float]]:
@@ -121,12 +132,11 @@ def column_rounds(setting: Setting) -> Generator[Asked, list[Round], tuple[Colum
     precision, precision_again = before.sd**-2.0, again.sd**-2.0
     variance = (before.variance * precision + again.variance * precision_again) / (precision + precision_again)
     sd = (precision + precision_again) ** -0.5
-    undetermined = variance < _KNOWN * sd
     public = ~columns.rebounded
     variance[public], sd[public] = _empirical_bayes(variance[public], sd[public])
     lowest = np.maximum(variance - _INTERVAL * sd, sd)
     highest = np.maximum(variance + _INTERVAL * sd, 2.0 * lowest)
-    columns = replace(columns, variance=variance, sd=sd, lowest=lowest, highest=highest, undetermined=undetermined)
+    columns = replace(columns, variance=variance, sd=sd, lowest=lowest, highest=highest)
     return columns, 1.0 - spent
 
 
@@ -140,7 +150,6 @@ def _unknown(p: int, edge: float, radius: float) -> Columns:
         highest=np.full(p, np.inf),
         low=np.full(p, -edge),
         high=np.full(p, edge),
-        undetermined=np.zeros(p, dtype=bool),
         rebounded=np.zeros(p, dtype=bool),
     )
 

@@ -1,14 +1,17 @@
 """From a release to a precision matrix, for free."""
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphveil.exceptions import InvalidParameter
+from graphveil.exceptions import InvalidParameter, PrivacyWarning
 from graphveil.recovery.columns import Setting
 from graphveil.recovery.denoise import denoise
-from graphveil.recovery.recipe import adaptive_rounds
+from graphveil.recovery.recipe import Estimate, adaptive_rounds
+from graphveil.spec.augment import Labels
 from graphveil.spec.lattice import RowLattice
 from graphveil.spec.released import Release
 
@@ -17,9 +20,9 @@ __all__ = ["Recovered", "recover"]
 _DETECTION = 2.5  # one round: believe a spread of the spectrum only when it exceeds its noise by this many sd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Recovered:
-    """An estimate in user's units.
+    """An estimate in user's units, made by :func:`graphveil.recover`.
 
     Attributes
     ----------
@@ -37,6 +40,8 @@ class Recovered:
         The release shows no structure above its noise.
     unresolved : bool
         Some directions lie within the noise; partial correlations along them are not to be read.
+    columns : tuple of str or None
+        Names of the columns, if they have any.
     """
 
     precision: NDArray[np.float64]
@@ -47,6 +52,29 @@ class Recovered:
     rebounded: NDArray[np.bool_]
     flat: bool
     unresolved: bool
+    columns: tuple[str, ...] | None
+
+    @property
+    def correlation(self) -> NDArray[np.float64]:
+        """Correlations; pass these, not the covariance, to a penalised solver unless all columns share a unit."""
+        scale = np.sqrt(np.diag(self.covariance))
+        return np.asarray(self.covariance / np.outer(scale, scale))
+
+    @property
+    def partial_correlations(self) -> NDArray[np.float64]:
+        """Correlations of pairs when all other columns are known; 1 on the diagonal."""
+        scale = np.sqrt(np.diag(self.precision))
+        partial = -self.precision / np.outer(scale, scale)
+        np.fill_diagonal(partial, 1.0)
+        return np.asarray(partial)
+
+    def __repr__(self) -> str:
+        notes = [name for name in ("flat", "unresolved") if getattr(self, name)]
+        notes += [
+            f"{name}: {found.sum()}" for name in ("undetermined", "rebounded") if (found := getattr(self, name)).any()
+        ]
+        facts = [f"{len(self.precision)} columns", f"n_eff = {self.n_eff:.4g}", *notes]
+        return f"<Recovered: {', '.join(facts)}>"
 
 
 def recover(release: Release) -> Recovered:
@@ -74,8 +102,30 @@ def recover(release: Release) -> Recovered:
     >>> gv.recover(out).precision.shape
     (5, 5)
     """
-    if not isinstance(release, Release):
-        raise InvalidParameter.of("release", "a gv.Release", type(release).__name__)
+    given: Any = release
+    if not isinstance(given, Release):
+        advice = "Make one with gv.release(...), or read one with gv.Release.load(path)."
+        raise InvalidParameter(f"release must be a gv.Release, got a {type(given).__name__}. {advice}")
+    if isinstance(release.augment, Labels):
+        raise InvalidParameter(
+            "A release with labels holds class counts and class means (release.class_counts, release.class_locations), "
+            'not one covariance. For a covariance release with augment="mean".'
+        )
+    result = _recovered(release)
+    p = len(result.precision)
+    if result.n_eff < p:
+        # n_eff grows with the square of n where privacy noise dominates.
+        needed = release.n_samples * np.sqrt(2.0 * p / result.n_eff)
+        warnings.warn(
+            f"This release is worth n_eff = {result.n_eff:.3g} records for {p} columns: edges are not reliable at this "
+            f"budget. About {needed:,.0f} records, or a larger epsilon, would do.",
+            PrivacyWarning,
+            stacklevel=2,
+        )
+    return result
+
+
+def _recovered(release: Release) -> Recovered:
     centre, half = release.frame
     scale = np.outer(half, half)
     if release.event.rounds == "adaptive":
@@ -83,12 +133,13 @@ def recover(release: Release) -> Recovered:
         return Recovered(
             precision=estimate.precision / scale,
             covariance=estimate.covariance * scale,
-            location=centre + half * estimate.location,
+            location=_inside(release, centre + half * estimate.location),
             n_eff=estimate.n_eff,
-            undetermined=estimate.columns.undetermined,
+            undetermined=estimate.undetermined,
             rebounded=estimate.columns.rebounded,
             flat=estimate.denoised.flat,
             unresolved=estimate.denoised.unresolved,
+            columns=release.columns,
         )
     p, sd = half.size, release.noise_scale
     trace_sd = sd * np.sqrt(p / (p + 1.0)) if "trace" in release.rounds[-1].values else sd * np.sqrt(p)
@@ -99,16 +150,25 @@ def recover(release: Release) -> Recovered:
     return Recovered(
         precision=(precision + precision.T) / 2.0 / scale,
         covariance=result.matrix * scale,
-        location=release.origin,
+        location=_inside(release, release.origin),
         n_eff=release.n_eff,
         undetermined=np.zeros(p, dtype=bool),
         rebounded=np.zeros(p, dtype=bool),
         flat=result.flat,
         unresolved=result.unresolved,
+        columns=release.columns,
     )
 
 
-def _replay(release: Release):  # type: ignore[no-untyped-def]
+def _inside(release: Release, location: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of rows that were clamped to the bounds lies within them."""
+    if release.domain.bounds is None:
+        return location
+    low, high = (np.asarray(end, dtype=np.float64) for end in release.domain.bounds)
+    return np.asarray(np.clip(location, np.minimum(low, release.frame[0]), np.maximum(high, release.frame[0])))
+
+
+def _replay(release: Release) -> Estimate:
     """Run the recipe on recorded answers."""
     domain = release.domain
     setting = Setting(
@@ -132,5 +192,6 @@ def _replay(release: Release):  # type: ignore[no-untyped-def]
     try:
         next(recipe)
     except StopIteration as end:
-        return end.value
+        estimate: Estimate = end.value
+        return estimate
     raise InvalidParameter("the recipe did not come to an end.")

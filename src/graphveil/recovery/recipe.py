@@ -54,7 +54,9 @@ class Estimate:
     covariance, precision : (p, p) arrays
     location : (p,) array
     columns : Columns
-        What is known of each column's variance.
+        What is known of each column's variance beforehand.
+    undetermined : (p,) array of bool
+        Columns whose variance is less than three standard deviations of its noise.
     denoised : Denoised
         The last round.
     n_eff : float
@@ -64,6 +66,7 @@ class Estimate:
     precision: Vector
     location: Vector
     columns: Columns
+    undetermined: NDArray[np.bool_]
     denoised: Denoised
     n_eff: float
 
@@ -87,7 +90,7 @@ def adaptive_rounds(setting: Setting) -> Questions:
             constant = 0.0 if setting.centred else min(_CONSTANT, cap)
             questions, kept = [(Moments(cap, constant, row_map), share)], 1.0
         answers = yield questions
-        estimate = _absorb(setting, columns, answers, kept, first=number == 0)
+        estimate = _absorb(setting, columns, answers, kept, first=number == 0, last=number == len(parts) - 1)
         location, whiten = estimate.location, _principal_whitening(estimate.covariance)
     yield []
     return estimate
@@ -111,7 +114,9 @@ def _questions(
     return questions, radius.kept
 
 
-def _absorb(setting: Setting, columns: Columns, answers: list[Round], kept: float, *, first: bool) -> Estimate:
+def _absorb(
+    setting: Setting, columns: Columns, answers: list[Round], kept: float, *, first: bool, last: bool
+) -> Estimate:
     """From the noisy moments of whitened rows to a new estimate."""
     p, unit = setting.n_features, setting.lattice.unit
     moments, query = answers[0], answers[0].query
@@ -122,7 +127,7 @@ def _absorb(setting: Setting, columns: Columns, answers: list[Round], kept: floa
     lattice = query.lattice(p)
     constant = lattice.constant * lattice.unit
     full = layout.refined(moments.values, constant**2)
-    noisy, sd = full[:p, :p], moments.sd("diagonal")
+    noisy, sd, cut = full[:p, :p], moments.sd("diagonal"), kept
     location = middle
     if len(answers) > 1:
         cut_off = MomentLayout(p, None).refined(answers[1].values, 0.0)
@@ -147,14 +152,24 @@ def _absorb(setting: Setting, columns: Columns, answers: list[Round], kept: floa
     )
     back = np.linalg.inv(whiten).T
     covariance = back @ (result.matrix * np.sqrt(np.outer(along, along))) @ back.T
-    # The projection that stops the runaway: no column may leave the private interval of its variance.
-    variance = np.diag(covariance)
-    scale = np.sqrt(np.clip(variance, columns.lowest, columns.highest) / variance)
+    variance, noise = np.diag(covariance), sd * (back**2).sum(axis=1)
+    if last:
+        settled = columns.weighed_against(variance, noise, bias=(1.0 - cut) * np.sqrt(p))
+    else:
+        # The projection that stops the runaway: no column may leave the private interval of its variance.
+        settled = np.clip(variance, columns.lowest, columns.highest)
+    scale = np.sqrt(settled / variance)
     covariance = covariance * np.outer(scale, scale)
     precision = np.linalg.inv(covariance)
     n_eff = 1.0 / (1.0 / n + result.relative_sd**2 / 2.0)
     return Estimate(
-        (covariance + covariance.T) / 2.0, (precision + precision.T) / 2.0, location, columns, result, float(n_eff)
+        covariance=(covariance + covariance.T) / 2.0,
+        precision=(precision + precision.T) / 2.0,
+        location=location,
+        columns=columns,
+        undetermined=3.0 * noise * scale**2 > np.diag(covariance),
+        denoised=result,
+        n_eff=float(n_eff),
     )
 
 

@@ -7,6 +7,7 @@ Argument: ``privacy/proofs/totality.md`` (theorem 7).
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -58,12 +59,13 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
     if blocks is not None:
         return blocks
     if not isinstance(source, Iterable) or isinstance(source, str | bytes | dict | set | frozenset):
-        raise SourceError(f"The source is a {_type_name(source)}. Give {_KINDS}.")
+        advice = " Read the file first, e.g. with pandas.read_csv." if isinstance(source, str) else ""
+        raise SourceError(f"The source is a {_type_name(source)}. Give {_KINDS}.{advice}")
     first, second = (call_foreign(lambda: iter(source), "opened") for _ in range(2))
     if first is source or first is second:
         raise SourceError(
             f"The source is a {_type_name(source)}, which can be read only once, and a release may read the rows "
-            "several times. Give a list of batches, or an object whose __iter__ starts anew."
+            "several times. Give a list of batches, e.g. list(chunks), or an object whose __iter__ starts anew."
         )
     return _Batches(source, domain, labels)
 
@@ -87,6 +89,8 @@ def _open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | 
         return _Array(source, domain)
     if hasattr(source, "toarray") and hasattr(source, "nnz"):
         raise SourceError("The source is a sparse matrix: a precision matrix needs dense rows. Give source.toarray().")
+    if type(source).__name__ == "Series":
+        raise SourceError("The source is a Series, one column without a table: give a data frame, e.g. frame[['age']].")
     if hasattr(source, "__arrow_c_stream__"):
         return _Frame(source, domain, labels)
     return None
@@ -130,7 +134,7 @@ class _Frame(Blocks):
         wanted = [*self._names] if label is None else [*self._names, label]
         for name in wanted:
             if name not in names:
-                raise SourceError(f"The source has no column {name!r}. It has: {', '.join(map(repr, names))}.")
+                raise SourceError(f"The source has no column {name!r}. {_suggestion(name, names)}")
         self._frame = _selected(frame, names, wanted)
         self._labels = labels
         self._open()
@@ -182,7 +186,7 @@ class _WithLabels(Blocks):
                 break
             yield rows, codes
         if start != len(self._codes):
-            raise SourceError(f"There are {len(self._codes)} labels, but not as many rows.")
+            raise SourceError(f"There are {len(self._codes)} labels, but another number of rows.")
 
 
 class _Batches(Blocks):
@@ -210,7 +214,7 @@ class _Batches(Blocks):
                 pair = "a pair (rows, labels) with rows " if self._labels and self._labels.column is None else ""
                 raise SourceError(
                     f"A batch is a {_type_name(batch)}; it must be {pair}a 2-D numeric numpy array or a data frame. "
-                    "For nested lists use numpy.asarray(rows, dtype=float)."
+                    "For lists use numpy.asarray(rows, dtype=float) or pandas.DataFrame(rows)."
                 )
             yield blocks
 
@@ -277,6 +281,14 @@ def _is_label(kind: Any) -> bool:
 
     text = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
     return bool(text or t.is_integer(kind) or t.is_boolean(kind))
+
+
+def _suggestion(name: str, names: list[str]) -> str:
+    """What may have been meant. Few names: those of a file without a header are values of its first record."""
+    close = get_close_matches(name, names, n=3)
+    if close:
+        return "Did you mean " + " or ".join(map(repr, close)) + "?"
+    return f"It has {len(names)} others, none of a similar name. Does the file lack a header?"
 
 
 def _type_name(value: Any) -> str:

@@ -1,5 +1,6 @@
 """The arguments of every solver, checked once, and the same problem in variables of unit scale."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +18,11 @@ Matrix = NDArray[np.float64]
 
 def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
     """A square, finite, exactly symmetric copy of ``value``; asymmetry beyond rounding is refused."""
-    try:
+    M = None
+    with suppress(TypeError, ValueError):  # the error below carries no context: numpy's would quote an entry
         M = np.ascontiguousarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(f"{name} must be a matrix of real numbers; it cannot be read as one.") from error
+    if M is None:
+        raise InvalidParameter(f"{name} must be a matrix of real numbers, such as estimate.covariance; it is none.")
     if M.ndim != 2 or M.shape[0] != M.shape[1] or M.shape[0] == 0:
         raise InvalidParameter.of(name, "a square matrix with at least one row", f"shape {M.shape}")
     if not M.flags.writeable:  # the compiled signature takes no read-only array
@@ -36,10 +38,9 @@ def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
 
 def check_number(value: Any, name: str, rule: str, low: float, *, strict: bool) -> float:
     """A finite number above ``low`` (or equal to it when not ``strict``)."""
-    try:
+    number = np.nan
+    with suppress(TypeError, ValueError, OverflowError):
         number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter.of(name, rule, value) from error
     if not np.isfinite(number) or number < low or (strict and number == low):
         raise InvalidParameter.of(name, rule, value)
     return number

@@ -21,9 +21,10 @@ class Budget(Record):
     Parameters
     ----------
     epsilon : float
-        Bound on how much more likely any output becomes by replacing one person, as a logarithm. Greater than 0.
+        Bound on how much more likely any output becomes by replacing one person, as a logarithm. Greater than 0; values
+        about 1 are common.
     delta : float
-        Probability with which that bound may fail. Between 0 and 1, and well below one over the number of records.
+        Probability with which that bound may fail. Between 0 and 1; a tenth of one over the number of records at most.
 
     Guarantee
     ---------

@@ -1,7 +1,7 @@
 """What is assumed of a row, from public knowledge alone: columns, bounds, norm, how many rows a person may have."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +26,15 @@ class Domain(Record):
     Parameters
     ----------
     columns : sequence of str, optional
-        Names of the columns to use, in this order. Files and frames are matched by name; an array must have as many
-        columns. Default: all columns of the source (its schema counts as public).
+        Names of the columns to use, in this order. Frames are matched by name; an array must have as many columns.
+        Default: all columns of the source (its schema counts as public).
     n_features : int, optional
         Number of columns, for arrays without names.
-    bounds : pair ``(lower, upper)``, optional
-        What a value can be, from a codebook or common sense. Each a number for all columns, or one number per column.
-        Values outside are clamped, and every column is scaled to [-1, 1].
+    bounds : pair ``(lower, upper)`` or mapping, optional
+        What a value can be, from a codebook or common sense: each a number for all columns, or one number per
+        column; or a mapping of column names to pairs, ``{"age": (0, 110), "bmi": (10, 60)}``. Values outside are
+        clamped, a missing value becomes the middle of its bounds (zero, when rows are taken to be centred), and
+        every column is scaled to [-1, 1]. Bounds taken from the data void the guarantee.
     data_norm : float, optional
         Bound of a row's Euclidean norm: after scaling when there are ``bounds``, in raw units otherwise. Longer rows
         are shortened to it. Default with ``bounds``: √(number of columns), which nothing exceeds.
@@ -53,7 +55,7 @@ class Domain(Record):
 
     columns: tuple[str, ...] | None = None
     n_features: int | None = None
-    bounds: tuple[Any, Any] | None = None
+    bounds: Any = None  # a pair of numbers or tuples once it is checked
     data_norm: float | None = None
     rows_per_person: int = 1
     neighbours: str = "replace"
@@ -62,6 +64,10 @@ class Domain(Record):
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
+        if isinstance(self.bounds, Mapping):
+            names, ends = _bounds_by_name(self.bounds, self.columns)
+            put("columns", names)
+            put("bounds", ends)
         if self.columns is not None:
             put("columns", validate.text_tuple("columns", self.columns))
             if self.n_features not in (None, len(self.columns)):
@@ -72,8 +78,10 @@ class Domain(Record):
             lengths = {len(end) for end in self.bounds if isinstance(end, tuple)}
             known = {self.n_features} if self.n_features is not None else set()
             if len(lengths | known) > 1:
-                raise InvalidParameter.of(
-                    "bounds", "numbers, or as many numbers as there are columns", sorted(lengths | known)
+                counts = " and ".join(map(str, sorted(lengths | known)))
+                raise InvalidParameter(
+                    "bounds must be numbers, or as many numbers as there are columns; lowers, uppers and columns are "
+                    f"{counts}."
                 )
             if lengths:
                 put("n_features", lengths.pop())
@@ -130,8 +138,28 @@ class Domain(Record):
         return self.n_features
 
 
+def _bounds_by_name(bounds: Mapping[Any, Any], columns: Any) -> tuple[Any, tuple[list[Any], list[Any]]]:
+    """Columns and (lowers, uppers) from a mapping of names to pairs."""
+    names = list(bounds) if columns is None else list(validate.text_tuple("columns", columns))
+    missing = sorted(set(map(str, names)) ^ set(map(str, bounds)))
+    if missing:
+        raise InvalidParameter(f"bounds and columns must name the same columns; {missing[0]!r} is in one only.")
+    rule = "a mapping of column names to pairs (lower, upper)"
+    pairs = [bounds[name] for name in names]
+    if not names or not all(
+        isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2 for pair in pairs
+    ):
+        raise InvalidParameter.of("bounds", rule, bounds)
+    return names, ([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+
+
 def _checked_bounds(bounds: Any) -> tuple[Any, Any]:
-    rule = "a pair (lower, upper), each a number or one number per column"
+    rule = "a pair (lower, upper), each a number or one number per column, or a mapping of names to pairs"
+    if isinstance(bounds, list) and bounds and all(isinstance(pair, tuple) for pair in bounds):
+        raise InvalidParameter(
+            "bounds is (all lowers, all uppers), not a list of pairs: write ([18, 30], [100, 200]), or give every "
+            'column its pair by name: {"age": (18, 100), "weight": (30, 200)}.'
+        )
     try:
         lower, upper = bounds
     except (TypeError, ValueError):
