@@ -86,11 +86,15 @@ def adaptive_rounds(setting: Setting) -> Questions:
             (norms,) = yield [(NormCounts(row_map, edges.inner), _HISTOGRAM * share)]
             last = number == len(parts) - 1
             questions, kept = _questions(setting, norms, edges, row_map, share, last=last)
+            # What clipping may have taken from one column, and how well the share it took is known at all.
+            counted = setting.noise(_HISTOGRAM * share) * np.sqrt(edges.upper.size)
+            bias = float(np.hypot((1.0 - kept) * np.sqrt(p), counted))
         else:
             constant = 0.0 if setting.centred else min(_CONSTANT, cap)
-            questions, kept = [(Moments(cap, constant, row_map), share)], 1.0
+            questions, kept, bias = [(Moments(cap, constant, row_map), share)], 1.0, 0.0
         answers = yield questions
-        estimate = _absorb(setting, columns, answers, kept, first=number == 0, last=number == len(parts) - 1)
+        last_bias = bias if number == len(parts) - 1 else None
+        estimate = _absorb(setting, columns, answers, kept, first=number == 0, last_bias=last_bias)
         location, whiten = estimate.location, _principal_whitening(estimate.covariance)
     yield []
     return estimate
@@ -115,9 +119,9 @@ def _questions(
 
 
 def _absorb(
-    setting: Setting, columns: Columns, answers: list[Round], kept: float, *, first: bool, last: bool
+    setting: Setting, columns: Columns, answers: list[Round], kept: float, *, first: bool, last_bias: float | None
 ) -> Estimate:
-    """From the noisy moments of whitened rows to a new estimate."""
+    """From the noisy moments of whitened rows to a new estimate; the last round comes with a guess of its bias."""
     p, unit = setting.n_features, setting.lattice.unit
     moments, query = answers[0], answers[0].query
     assert isinstance(query, Moments)
@@ -127,7 +131,7 @@ def _absorb(
     lattice = query.lattice(p)
     constant = lattice.constant * lattice.unit
     full = layout.refined(moments.values, constant**2)
-    noisy, sd, cut = full[:p, :p], moments.sd("diagonal"), kept
+    noisy, sd = full[:p, :p], moments.sd("diagonal")
     location = middle
     if len(answers) > 1:
         cut_off = MomentLayout(p, None).refined(answers[1].values, 0.0)
@@ -153,8 +157,8 @@ def _absorb(
     back = np.linalg.inv(whiten).T
     covariance = back @ (result.matrix * np.sqrt(np.outer(along, along))) @ back.T
     variance, noise = np.diag(covariance), sd * (back**2).sum(axis=1)
-    if last:
-        settled = columns.weighed_against(variance, noise, bias=(1.0 - cut) * np.sqrt(p))
+    if last_bias is not None:
+        settled = columns.weighed_against(variance, noise, last_bias)
     else:
         # The projection that stops the runaway: no column may leave the private interval of its variance.
         settled = np.clip(variance, columns.lowest, columns.highest)
