@@ -35,8 +35,15 @@ types: $(VENV)/.dev  ## strict types of src/
 pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
 	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2
 
-bench: $(VENV)/.dev  ## ratios against peers and physical yardsticks
-	$(BIN)/python benchmarks/gate.py
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy, pictures
+	-$(BIN)/python benchmarks/gate.py
+	$(BIN)/python benchmarks/solvers.py --largest 1000
+	$(BIN)/python benchmarks/utility.py
+	$(BIN)/python benchmarks/figures.py
 
 clean:          ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
