@@ -15,6 +15,7 @@ Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from graphveil.privacy.randomness import NoiseSource
     from graphveil.rows.blocks import Blocks
+    from graphveil.rows.clipping import Encoder, RawRows
     from graphveil.rows.unreleased import Statistic
 
 __all__ = ["LedgerLike", "release"]
@@ -121,6 +123,8 @@ def release(
     validate.choice("mechanism", mechanism, ["default", "paper"])
     validate.flag("allow_unproven", allow_unproven)
     adaptive = _checked_rounds(rounds, mechanism, augment)
+    if mechanism == "paper" and domain.seeks_norm:
+        raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', domain.data_norm)
     if (ledger is None) != (dataset is None):
         raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
 
@@ -140,17 +144,16 @@ def release(
     if augment is None:
         _check_centred(domain)
     gate = _Gate(blocks, domain, augment, budget, noise, charge, progress, adaptive=adaptive)
+    if domain.seeks_norm:
+        domain = gate.find_norm()
     if adaptive:
         from graphveil.recovery.columns import Setting
-        from graphveil.recovery.recipe import adaptive_rounds
+        from graphveil.recovery.recipe import adaptive_rounds, follow
 
         p, n = blocks.n_features, gate.count()
         lattice, person = RowLattice.of(domain, None), domain.rows_per_person
         setting = Setting(p, n, lattice, domain.radius, gate.mu, person, centred=augment is None)
-        recipe = adaptive_rounds(setting)
-        asked = next(recipe)
-        while asked:
-            asked = recipe.send(gate.ask(asked))
+        follow(adaptive_rounds(setting), gate.ask)
     elif mechanism == "paper":
         gate.ask_paper(allow_unproven=allow_unproven)
     else:
@@ -201,19 +204,38 @@ class _Gate:
         adaptive: bool,
     ) -> None:
         from graphveil.privacy.calibration import analytic_mu, lattice_allowance
-        from graphveil.rows.clipping import Encoder
 
         self.rounds: list[Round] = []
         self.event: ReleaseEvent
         self.mu, self._eta = analytic_mu(budget), lattice_allowance(budget)
         self._blocks, self._domain, self._budget, self._noise = blocks, domain, budget, noise
-        self._charge, self._progress, self._adaptive = charge, progress, adaptive
-        # Adaptive rounds append their constant to mapped rows; the rows of the domain stay as they are.
-        appended = None if adaptive else augment
-        self._encoder = Encoder(domain, appended, shift=augment is not None)
+        self._charge, self._progress, self._adaptive, self._augment = charge, progress, adaptive, augment
+        self._whole = (self.mu, self._eta) if adaptive or domain.seeks_norm else None
+        self._encoder = self._encoder_for(domain)
         self._layout = MomentLayout(blocks.n_features, augment)
         self._n_rows = 0
         self._totals: dict[bytes, Statistic] = {}
+
+    def _encoder_for(self, domain: Domain) -> "Encoder | RawRows":
+        from graphveil.rows.clipping import Encoder, RawRows
+
+        if domain.seeks_norm:
+            return RawRows(self._blocks.n_features)
+        # Adaptive rounds append their constant to mapped rows; the rows of the domain stay as they are.
+        appended = None if self._adaptive else self._augment
+        return Encoder(domain, appended, shift=self._augment is not None)
+
+    def find_norm(self) -> Domain:
+        """Spend a little on a bound of the rows' norm; return the domain that has it."""
+        from graphveil.recovery.norm import check_enough_rows, mu_after_norm, norm_rounds
+        from graphveil.recovery.recipe import follow
+
+        check_enough_rows(self.count(), self.mu, self._domain.rows_per_person)
+        norm = follow(norm_rounds(), self.ask)
+        self._domain = replace(self._domain, data_norm=norm)
+        self._encoder = self._encoder_for(self._domain)
+        self.mu = mu_after_norm(self.mu)
+        return self._domain
 
     def count(self) -> int:
         """Number of rows, before anything is asked; every later pass must find as many."""
@@ -224,7 +246,7 @@ class _Gate:
         """Answer questions, each with a share of μ², in one pass over the rows."""
         from graphveil.privacy.mechanisms import step_for
 
-        base, person = self._encoder.lattice, self._domain.rows_per_person
+        base, person = self._lattice, self._domain.rows_per_person
         steps = []
         for query, share in asked:
             lattice, layout = self._geometry(query)
@@ -237,7 +259,8 @@ class _Gate:
         from graphveil.privacy.mechanisms import paper_step
 
         query = Moments(self._domain.radius)
-        lattice, person = self._encoder.lattice, self._domain.rows_per_person
+        lattice, person = self._lattice, self._domain.rows_per_person
+        assert lattice is not None
         step = paper_step(lattice, self._layout, person, self._budget, allow_unproven=allow_unproven)
         self._answer([query], [step], "paper")
 
@@ -282,7 +305,7 @@ class _Gate:
         if isinstance(query, ColumnMeans | ColumnSquares):
             return statistics.ColumnTotals(query.low, query.high)
         if isinstance(query, CellCounts):
-            return statistics.CellCounter(query, self._encoder.lattice.levels)
+            return statistics.CellCounter(query, self._encoder.lattice.levels)  # type: ignore[union-attr]
         if isinstance(query, NormCounts):
             return statistics.NormCounter(query)
         lattice, layout = self._geometry(query)
@@ -290,17 +313,22 @@ class _Gate:
             return statistics.RowMoments(layout, trace=step.sd("trace") is not None)
         return statistics.MappedMoments(query, lattice, layout)  # type: ignore[arg-type]
 
-    def _geometry(self, query: Query) -> tuple[RowLattice, MomentLayout]:
+    @property
+    def _lattice(self) -> RowLattice | None:
+        """Of the rows of the domain; None while their norm is not known."""
+        return getattr(self._encoder, "lattice", None)
+
+    def _geometry(self, query: Query) -> tuple[RowLattice | None, MomentLayout]:
         """Lattice and layout of the rows whose moments are asked for."""
         p = self._blocks.n_features
         if isinstance(query, Moments) and query.row_map is not None:
             return query.lattice(p), MomentLayout(p, Constant() if query.constant else None)
         if isinstance(query, Excess):
             return query.lattice(p), MomentLayout(p, None)
-        return self._encoder.lattice, self._layout
+        return self._lattice, self._layout
 
     def _charge_once(self, first: GaussianStep, mechanism: str) -> None:
-        mu, eta = (self.mu, self._eta) if self._adaptive else (first.mu, first.eta)
+        mu, eta = self._whole or (first.mu, first.eta)
         rounds = "adaptive" if self._adaptive else "one"
         person, neighbours = self._domain.rows_per_person, self._domain.neighbours
         self.event = ReleaseEvent(
@@ -326,7 +354,9 @@ class _Gate:
         """From integer sums to averages in scaled units; counts stay counts."""
         if isinstance(query, NormCounts | CellCounts):
             return 1.0
-        unit = self._geometry(query)[0].unit
+        lattice, _ = self._geometry(query)
+        assert lattice is not None
+        unit = lattice.unit
         power = 1 if isinstance(query, ColumnMeans) else 2
         return float(unit**power / self._n_rows)
 

@@ -26,9 +26,9 @@ __all__ = ["draw_noise", "paper_step", "step_for"]
 
 def step_for(
     query: Query,
-    lattice: RowLattice,
+    lattice: RowLattice | None,
     layout: MomentLayout,
-    base: RowLattice,
+    base: RowLattice | None,
     rows_per_person: int,
     mu: float,
     allowed_eta: float,
@@ -41,7 +41,7 @@ def step_for(
     lattice, layout : RowLattice, MomentLayout
         Of the rows whose moments are asked for; ignored by the other questions.
     base : RowLattice
-        Of the rows of the domain.
+        Of the rows of the domain. Counts of norms need no lattice: both may be None for them.
     rows_per_person : int
     mu, allowed_eta : float
 
@@ -49,9 +49,17 @@ def step_for(
     ---------
     Proofs: ``privacy/proofs/sensitivity.md``, ``privacy/proofs/columns.md``.
     """
-    if isinstance(query, Moments | Excess):
+    if isinstance(query, NormCounts):
+        delta = sensitivity.histogram_sensitivity(rows_per_person)
+        name, count = "counts", query.edges.size + 1
+    elif isinstance(query, CellCounts):
+        delta = sensitivity.cell_sensitivity(query.columns.size, rows_per_person)
+        name, count = "cells", query.columns.size * sum(2**level for level in CELL_LEVELS)
+    elif lattice is None or base is None:
+        raise TypeError(f"a {type(query).__name__} needs rows on a lattice")
+    elif isinstance(query, Moments | Excess):
         return _moment_step(lattice, layout, rows_per_person, mu, allowed_eta)
-    if isinstance(query, ColumnMeans):
+    elif isinstance(query, ColumnMeans):
         which = query.columns.astype(int)
         widths, weights = _integers((query.high - query.low)[which]), _integers(query.weights)
         delta = sensitivity.mean_sensitivity(widths, weights, base.row_square, rows_per_person)
@@ -62,12 +70,6 @@ def step_for(
         reaches, weights, centre = (_integers(v) for v in (farthest[which], query.weights, query.centre))
         delta = sensitivity.square_sensitivity(reaches, weights, centre, base.row_square, rows_per_person)
         name, count = "squares", which.size
-    elif isinstance(query, NormCounts):
-        delta = sensitivity.histogram_sensitivity(rows_per_person)
-        name, count = "counts", query.edges.size + 1
-    elif isinstance(query, CellCounts):
-        delta = sensitivity.cell_sensitivity(query.columns.size, rows_per_person)
-        name, count = "cells", query.columns.size * sum(2**level for level in CELL_LEVELS)
     else:
         raise TypeError(f"no mechanism for a {type(query).__name__}")
     delta = calibration.with_reserve(delta)

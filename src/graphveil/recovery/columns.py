@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil.recovery.denoise import cautious
 from graphveil.spec.lattice import CELL_LEVELS, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Query
 from graphveil.spec.rounds import Round
@@ -97,14 +98,17 @@ class Columns:
         """Best of the variances known beforehand and those of a round, which has noise ``sd`` and a relative ``bias``.
 
         Those known beforehand are unbiased but noisy. A round's are sharp, but clipping cuts rare large rows, and
-        what it cuts may belong to one column. The bias is taken to be as large as ``bias`` says, or as a
-        disagreement of more than two standard deviations shows.
+        what it cuts may belong to one column, which then comes out too small by all of it: √p times ``bias``. The
+        bias is taken to be as large as that, or as a disagreement of more than two standard deviations shows.
         """
         square, apart = self.sd**2, variance - self.variance
-        bias_square = np.maximum((bias * self.variance) ** 2, apart**2 - 4.0 * (square + sd**2))
+        size = np.where(apart < 0.0, min(bias * np.sqrt(variance.size), 1.0), bias)
+        bias_square = np.maximum((size * self.variance) ** 2, apart**2 - 4.0 * (square + sd**2))
         with np.errstate(invalid="ignore"):
             trust = np.where(np.isinf(square), 1.0, square / (square + sd**2 + bias_square))
-        return np.asarray(np.maximum(self.variance + trust * apart, 0.02 * variance))
+        best = np.maximum(self.variance + trust * apart, 0.02 * variance)
+        unsure = np.where(np.isinf(square), 0.0, trust * (sd**2 + bias_square))
+        return cautious(best, np.sqrt(unsure))
 
 
 def column_rounds(setting: Setting) -> Generator[Asked, list[Round], tuple[Columns, float]]:
@@ -126,7 +130,7 @@ def column_rounds(setting: Setting) -> Generator[Asked, list[Round], tuple[Colum
         columns, mean_sd, zoomed = yield from _narrower_bounds(columns, setting, mean_sd)
         spent += zoomed
     before = columns
-    weights = np.maximum(columns.variance, columns.sd) ** -0.5
+    weights = 1.0 / np.maximum(columns.variance, columns.sd)  # the same relative noise on every variance
     again = yield from _squares(columns, lattice, mean_sd, _WEIGHTED, np.arange(p), weights)
     spent += _WEIGHTED
     precision, precision_again = before.sd**-2.0, again.sd**-2.0
@@ -242,10 +246,11 @@ def _empirical_bayes(variance: Vector, sd: Vector) -> tuple[Vector, Vector]:
     if variance.size < 4:
         return variance, sd
     weight = sd**-2.0
-    mean = max(float((weight * variance).sum() / weight.sum()), 0.3 * float(weight.sum() ** -0.5))
+    mean_sd = float(weight.sum() ** -0.5)
+    mean = float(cautious(float((weight * variance).sum() / weight.sum()), mean_sd))
     between = max(float(np.mean((variance - mean) ** 2 - sd**2)), 0.05 * mean**2)
     keep = between / (between + sd**2)
-    return mean + keep * (variance - mean), sd * np.sqrt(keep)
+    return mean + keep * (variance - mean), np.sqrt(keep * sd**2 + ((1.0 - keep) * mean_sd) ** 2)
 
 
 def _whole_weights(wish: Vector) -> Vector:

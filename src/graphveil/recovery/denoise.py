@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from graphveil.recovery.overlaps import expected_eigenvalues
 
-__all__ = ["Denoised", "denoise"]
+__all__ = ["Denoised", "cautious", "denoise"]
 
-_FLOOR = 0.02  # no eigenvalue of C is taken to be below this share of their mean
+_FLOOR = 0.02  # no eigenvalue of C is taken to be below this share of their mean,
+_RESOLUTION = 0.4  # nor below this share of the noise's largest eigenvalue: that far down nothing can be seen
 _WIDEST_STRETCH = 1.3  # a shape that must be stretched more than this to reach the floor is replaced by a skewed one
 
 
@@ -51,6 +52,7 @@ def denoise(
     trace_sd: float,
     n_samples: int | None = None,
     detection: float = 0.0,
+    last: bool = True,
 ) -> Denoised:
     """Estimate C from Y = C + E.
 
@@ -66,31 +68,36 @@ def denoise(
         Count the sampling noise of n Gaussian rows too, as an additional noise of variance 2·(mean eigenvalue)²/n.
     detection : float, default 0
         How many standard deviations the spread of the spectrum must exceed before it is believed.
+    last : bool, default True
+        The result will be inverted, not only looked at more closely: be careful with what noise hides.
     """
     p = len(noisy)
     values, vectors = np.linalg.eigh(noisy)
     mean_sd = trace_sd / p
-    mean = _cautious(float(np.trace(noisy)) / p, mean_sd)
+    mean = float(cautious(float(np.trace(noisy)) / p, mean_sd))
     if n_samples is not None:
         sd = float(np.hypot(sd, np.sqrt(2.0 / n_samples) * max(mean, mean_sd)))
+    edge = sd * np.sqrt(2.0 * p)  # largest eigenvalue of the noise
     spectrum = _spectrum(values, mean, sd, mean_sd, detection)
     shrunk = np.full(p, mean) if spectrum is None else _increasing(expected_eigenvalues(values, spectrum, sd))
+    if last:
+        shrunk = np.maximum(shrunk, _RESOLUTION * min(edge, 0.75 * mean))
     matrix = (vectors * shrunk) @ vectors.T
     return Denoised(
         matrix=(matrix + matrix.T) / 2.0,
         flat=spectrum is None,
-        unresolved=bool(values[0] < sd * np.sqrt(2.0 * p)),
+        unresolved=bool(values[0] < edge),
         relative_sd=sd / max(mean, mean_sd),
     )
 
 
-def _cautious(mean: float, sd: float) -> float:
+def cautious(mean: NDArray[np.float64] | float, sd: NDArray[np.float64] | float) -> NDArray[np.float64]:
     """A positive mean that errs upwards when little is known: an inverse suffers far more from one that is too small.
 
     Close to ``mean`` + 2sd²/``mean`` when that is well above its noise, and never below √2·sd.
     """
-    known = max(mean, 0.0)
-    return max((known + float(np.sqrt(known**2 + 8.0 * sd**2))) / 2.0, np.finfo(float).tiny)
+    known = np.maximum(mean, 0.0)
+    return np.maximum((known + np.sqrt(known**2 + 8.0 * np.square(sd))) / 2.0, np.finfo(float).tiny)
 
 
 def _spectrum(
@@ -108,7 +115,9 @@ def _spectrum(
     rest = p - spikes.size
     if rest == 0:
         return np.sort(spikes)
-    bulk_mean = (mean * p - spikes.sum()) / rest
+    bulk_mean = float(
+        cautious((mean * p - spikes.sum()) / rest, np.hypot(p * mean_sd, sd * np.sqrt(spikes.size)) / rest)
+    )
     spread = float((second * p - np.sum(spikes**2)) / rest - bulk_mean**2)
     bulk = None
     if spread > detection * spread_sd and bulk_mean > 0.0:

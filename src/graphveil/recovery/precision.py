@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from graphveil.exceptions import InvalidParameter, PrivacyWarning
 from graphveil.recovery.columns import Setting
 from graphveil.recovery.denoise import denoise
-from graphveil.recovery.recipe import Estimate, adaptive_rounds
+from graphveil.recovery.norm import NORM_ROUNDS, mu_after_norm
+from graphveil.recovery.recipe import Estimate, adaptive_rounds, follow
 from graphveil.spec.augment import Labels
 from graphveil.spec.lattice import RowLattice
+from graphveil.spec.queries import Query
 from graphveil.spec.released import Release
+from graphveil.spec.rounds import Round
 
 __all__ = ["Recovered", "recover"]
 
@@ -170,28 +173,23 @@ def _inside(release: Release, location: NDArray[np.float64]) -> NDArray[np.float
 
 def _replay(release: Release) -> Estimate:
     """Run the recipe on recorded answers."""
-    domain = release.domain
+    domain, mu, answers = release.domain, release.event.mu, list(release.rounds)
+    if release.norm_is_private:
+        mu, answers = mu_after_norm(mu), answers[NORM_ROUNDS:]
     setting = Setting(
         domain._known_features(),
         release.n_samples,
         RowLattice.of(domain, None),
         domain.radius,
-        release.event.mu,
+        mu,
         release.event.rows_per_person,
         centred=release.augment is None,
     )
-    recipe = adaptive_rounds(setting)
-    answers = list(release.rounds)
-    asked = next(recipe)
-    while asked:
-        count = len(asked)
-        same = [type(query) for query, _ in asked] == [type(a.query) for a in answers[:count]]
-        if not same:
+
+    def recorded(asked: list[tuple[Query, float]]) -> list[Round]:
+        found = [answers.pop(0) for _ in asked[: len(answers)]]
+        if [type(query) for query, _ in asked] != [type(a_round.query) for a_round in found]:
             raise InvalidParameter("the rounds of this release do not follow the recipe of this version of graphveil.")
-        asked, answers = recipe.send(answers[:count]), answers[count:]
-    try:
-        next(recipe)
-    except StopIteration as end:
-        estimate: Estimate = end.value
-        return estimate
-    raise InvalidParameter("the recipe did not come to an end.")
+        return found
+
+    return follow(adaptive_rounds(setting), recorded)

@@ -63,7 +63,7 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float)
     total = max(float((counts * squares).sum()), 1e-9)
     radii = upper[min(_SMALLEST, upper.size - 1) :]
     kept = np.array([(counts * np.minimum(squares, radius**2)).sum() / total for radius in radii])
-    kept = np.clip(kept, 0.05, 1.0)
+    kept = np.clip(kept, 0.005, 1.0)
     cost = (1.0 - kept) ** 2 * p + p * (p + 1) / 2.0 * (noise * radii**2 / kept) ** 2
     best = int(np.argmin(cost))
     return Radius(float(radii[best]), float(kept[best]), float(upper[last]))

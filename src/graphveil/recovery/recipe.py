@@ -17,8 +17,9 @@ Why it is made like this (measured in the research notes of the project, eleven 
 4. *Excess.* In the last round, what clipping cut off is released as a second matrix, where that can be seen.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,17 +32,19 @@ from graphveil.spec.lattice import MAX_SQUARE, MomentLayout
 from graphveil.spec.queries import Excess, Moments, NormCounts, Query, RowMap
 from graphveil.spec.rounds import Round
 
-__all__ = ["Estimate", "Setting", "adaptive_rounds"]
+__all__ = ["Estimate", "Setting", "adaptive_rounds", "follow"]
 
 Vector = NDArray[np.float64]
-Questions = Generator[list[tuple[Query, float]], list[Round], "Estimate"]
+Asked = list[tuple[Query, float]]
+T = TypeVar("T")
 
-_ROUNDS = (0.08, 0.22, 0.70)  # of what the columns leave over
-_HISTOGRAM = 0.04  # of a round: norms
+_CLEAR = ((0.08, 0.22, 0.70), 0.06)  # rounds, of what the columns leave over; histogram of norms, of a round
+_NOISY = ((0.15, 0.25, 0.60), 0.10)  # where the first histogram would be too noisy otherwise
+_BLIND = 0.03  # a count that is noisier than this share of the rows says nothing about their norms
 _EXCESS = 0.06  # of the last round: what clipping cut off
 _CONSTANT = 1.0  # appended to whitened rows, whose columns have variance about 1
 _DETECTION = 2.5  # first round only: later the error of the previous round is certainly there
-_BLIND = 0.0125  # with a public norm only: where counts are noisier than this, one round at that norm is better
+_GUESS = 1.5  # radius of whitened rows, in √p, where nothing can be known of their norms
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
 
 
@@ -71,48 +74,70 @@ class Estimate:
     n_eff: float
 
 
-def adaptive_rounds(setting: Setting) -> Questions:
-    """Ask, and return an :class:`Estimate` in the end; an empty list of questions means that there are no more."""
+def follow(recipe: Generator[Asked, list[Round], T], answer: Callable[[Asked], list[Round]]) -> T:
+    """Put the questions of a recipe to ``answer`` until it ends, and return what it returns."""
+    try:
+        asked = next(recipe)
+        while True:
+            asked = recipe.send(answer(asked))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]:
+    """Ask, and return an :class:`Estimate` in the end."""
     p, unit = setting.n_features, setting.lattice.unit
     columns, left = yield from column_rounds(setting)
     location, whiten = columns.location, np.diag(np.maximum(columns.variance, _finite(columns.sd)) ** -0.5)
-    parts = _ROUNDS if setting.boxed or setting.noise(_HISTOGRAM * left * _ROUNDS[0]) < _BLIND else (1.0,)
+    parts, histogram = _plan(setting, left)
     for number, part in enumerate(parts):
         share = part * left * _SAFE
         row_map = RowMap.of(whiten * unit, _into_ball(location / unit), columns.low, columns.high)
         cap = _reach(columns, row_map, setting) * _spectral_bound(row_map.matrix / unit)
-        if len(parts) > 1:
-            edges = norm_edges(p, cap, setting.noise(_HISTOGRAM * share))
-            (norms,) = yield [(NormCounts(row_map, edges.inner), _HISTOGRAM * share)]
+        if histogram:
+            noise = setting.noise(histogram * share)
+            edges = norm_edges(p, cap, noise)
+            (norms,) = yield [(NormCounts(row_map, edges.inner), histogram * share)]
             last = number == len(parts) - 1
-            questions, kept = _questions(setting, norms, edges, row_map, share, last=last)
+            questions, kept = _questions(setting, norms, edges, row_map, share, (1.0 - histogram) * share, last=last)
             # What clipping may have taken from one column, and how well the share it took is known at all.
-            counted = setting.noise(_HISTOGRAM * share) * np.sqrt(edges.upper.size)
+            counted = noise * np.sqrt(edges.upper.size)
             bias = float(np.hypot((1.0 - kept) * np.sqrt(p), counted))
         else:
-            constant = 0.0 if setting.centred else min(_CONSTANT, cap)
-            questions, kept, bias = [(Moments(cap, constant, row_map), share)], 1.0, 0.0
+            radius = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
+            constant = 0.0 if setting.centred else min(_CONSTANT, radius)
+            questions, kept, bias = [(Moments(radius, constant, row_map), share)], 1.0, 0.0
         answers = yield questions
         last_bias = bias if number == len(parts) - 1 else None
         estimate = _absorb(setting, columns, answers, kept, first=number == 0, last_bias=last_bias)
         location, whiten = estimate.location, _principal_whitening(estimate.covariance)
-    yield []
     return estimate
 
 
+def _plan(setting: Setting, left: float) -> tuple[tuple[float, ...], float]:
+    """Shares of the rounds and of their histograms, from public numbers.
+
+    With a public norm only and histograms that would say nothing, one round at that norm is better.
+    """
+    for rounds, histogram in (_CLEAR, _NOISY):
+        if setting.noise(histogram * rounds[0] * left) < _BLIND:
+            return rounds, histogram
+    return (1.0,), 0.0
+
+
 def _questions(
-    setting: Setting, norms: Round, edges: Edges, row_map: RowMap, share: float, *, last: bool
-) -> tuple[list[tuple[Query, float]], float]:
+    setting: Setting, norms: Round, edges: Edges, row_map: RowMap, share: float, rest: float, *, last: bool
+) -> tuple[Asked, float]:
     """Moments at the radius that the norms suggest, and the excess where it can be seen; and the share kept."""
     p = setting.n_features
-    rest = (1.0 - _HISTOGRAM) * share
     excess = _EXCESS * share if last else 0.0
     radius = choose_radius(norms.values["counts"], norms.sd("counts"), edges, p, setting.noise(rest - excess))
     beyond = radius.tail**2 - radius.value**2
     if excess and (radius.tail < 1.05 * radius.value or beyond * setting.noise(excess) * np.sqrt(2.0 * p) > 1.0):
         excess = 0.0  # nothing was cut off, or it would drown
     constant = 0.0 if setting.centred else min(_CONSTANT, radius.value)
-    questions: list[tuple[Query, float]] = [(Moments(radius.value, constant, row_map), rest - excess)]
+    questions: Asked = [(Moments(radius.value, constant, row_map), rest - excess)]
     if excess:
         questions.append((Excess(row_map, radius.value, radius.tail), excess))
     return questions, radius.kept
@@ -140,10 +165,12 @@ def _absorb(
         kept = 1.0
     noisy, sd = noisy / kept, sd / kept
     if not setting.centred:
-        mean = full[:p, p] / constant
-        mean_sd = moments.sd("off_diagonal") / constant
-        noisy = noisy - np.outer(mean, mean) + mean_sd**2 * np.eye(p)
-        location = middle + np.linalg.solve(whiten.T, mean)
+        mean, mean_sd = full[:p, p] / constant, moments.sd("off_diagonal") / constant
+        # Shrunk towards the centre that the rows have already (James and Stein): the square of a mean that is all noise
+        # would be the largest error of all.
+        trust = max(0.0, 1.0 - p * mean_sd**2 / float(mean @ mean))
+        noisy = noisy - trust**2 * (np.outer(mean, mean) - mean_sd**2 * np.eye(p))
+        location = middle + np.linalg.solve(whiten.T, trust * mean)
     n = setting.n_samples
     along = np.ones(p) if first else _along_axes(np.diag(noisy), sd)
     noisy = noisy / np.sqrt(np.outer(along, along))
@@ -153,6 +180,7 @@ def _absorb(
         trace_sd=_trace_sd(sd, p),
         n_samples=n if first else None,
         detection=_DETECTION if first else 0.0,
+        last=last_bias is not None,
     )
     back = np.linalg.inv(whiten).T
     covariance = back @ (result.matrix * np.sqrt(np.outer(along, along))) @ back.T

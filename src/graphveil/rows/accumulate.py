@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from graphveil.rows.blocks import Blocks
-from graphveil.rows.clipping import Encoder
+from graphveil.rows.clipping import Encoder, RawRows
 from graphveil.rows.unreleased import Statistic
 from graphveil.spec.lattice import EXACT_ROWS
 
@@ -31,13 +31,17 @@ _PIECE_ENTRIES = 2**18  # 2 MB of encoded rows stay near a core's cache,
 _PIECE_ROWS = 2**10  # but the BLAS wants its sums at least this long
 _WIDE = 1024
 
+Encoding = Encoder | RawRows
 # Called once per piece with the number of rows read so far.
 Progress = Callable[[int], None]
 Sums = tuple[int, list[Statistic]]
 
 
 def accumulate(
-    blocks: Blocks, encoder: Encoder, statistics: Callable[[], list[Statistic]], progress: Progress | None = None
+    blocks: Blocks,
+    encoder: Encoding,
+    statistics: Callable[[], list[Statistic]],
+    progress: Progress | None = None,
 ) -> Sums:
     """Number of rows, and every statistic over all of them; an interruption stops within one piece."""
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -70,7 +74,7 @@ def _hand_over(waiting: "Queue[Block | None]", piece: "Block | None", futures: "
             continue
 
 
-def _sum(pieces: "Iterator[Block]", encoder: Encoder, statistics: list[Statistic]) -> Sums:
+def _sum(pieces: "Iterator[Block]", encoder: Encoding, statistics: list[Statistic]) -> Sums:
     n_rows = 0
     buffer = np.empty((_piece_rows(encoder.width), encoder.width))
     for rows, codes in pieces:

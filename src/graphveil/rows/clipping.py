@@ -32,7 +32,7 @@ from graphveil.spec.lattice import RowLattice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "clamp_and_centre", "encode_ball", "row_norms"]
+__all__ = ["Encoder", "RawRows", "clamp_and_centre", "encode_ball", "row_norms"]
 
 _INPUT = Array(f8, 2, "C", readonly=True)  # a mutable array converts to this, a read-only one to nothing else
 _BALL = void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8, f8, f8, f8[:, ::1])
@@ -131,6 +131,18 @@ def row_norms(rows, scale, out):  # type: ignore[no-untyped-def]  # pragma: no c
         for j in range(p):
             scaled[0, j] = rows[i, j] * scale[j]
         out[i] = np.sqrt(_square_norm(scaled, 0, p))
+
+
+class RawRows:
+    """Rows as they are, NaN as 0: for norms that are counted before any bound is known."""
+
+    def __init__(self, n_features: int) -> None:
+        self.width = n_features
+
+    def encode(self, rows: "NDArray[np.float64]", codes: "NDArray[np.intp] | None", out: "NDArray[np.float64]") -> None:
+        """Copy; ``codes`` do not count."""
+        np.copyto(out, rows)
+        out[np.isnan(out)] = 0.0
 
 
 class Encoder:

@@ -99,18 +99,21 @@ class MappedMoments(Statistic):
 
 
 class NormCounter(Statistic):
-    """How many mapped rows have a norm in each bin."""
+    """How many mapped rows, or raw ones, have a norm in each bin."""
 
     __slots__ = ("_counts", "_edges", "_mapped")
 
     def __init__(self, query: NormCounts) -> None:
-        self._mapped, self._edges = _Mapped(query.row_map), query.edges
+        self._mapped, self._edges = None if query.row_map is None else _Mapped(query.row_map), query.edges
         self._counts = np.zeros(query.edges.size + 1, dtype=np.int64)
 
     def update(self, encoded: "Rows") -> None:
         norms = np.empty(len(encoded))
-        for place, exact in self._mapped.pieces(encoded):
-            row_norms(exact, self._mapped.scale, norms[place])
+        if self._mapped is None:
+            row_norms(encoded, np.ones(encoded.shape[1]), norms)
+        else:
+            for place, exact in self._mapped.pieces(encoded):
+                row_norms(exact, self._mapped.scale, norms[place])
         bins = np.searchsorted(self._edges, norms, side="right")
         self._counts += np.bincount(bins, minlength=self._counts.size)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_FEATURES", "Domain"]
 
+_PRIVATE = "private"
 MAX_FEATURES = 2**16  # beyond this the row lattice has fewer than 2¹² levels a column
 _SMALLEST, _LARGEST = 2.0**-490, 2.0**490  # squares of bounds and norms stay far from overflow and underflow
 
@@ -35,9 +36,10 @@ class Domain(Record):
         column; or a mapping of column names to pairs, ``{"age": (0, 110), "bmi": (10, 60)}``. Values outside are
         clamped, a missing value becomes the middle of its bounds (zero, when rows are taken to be centred), and
         every column is scaled to [-1, 1]. Bounds taken from the data void the guarantee.
-    data_norm : float, optional
+    data_norm : float or "private", optional
         Bound of a row's Euclidean norm: after scaling when there are ``bounds``, in raw units otherwise. Longer rows
-        are shortened to it. Default with ``bounds``: √(number of columns), which nothing exceeds.
+        are shortened to it. Default with ``bounds``: √(number of columns), which nothing exceeds. "private", without
+        bounds: find one that few rows exceed, inside the budget; the domain of the release then has the number.
     rows_per_person : int, default 1
         How many rows one person may have at most. The guarantee then protects the person, not the row.
     neighbours : {"replace"}
@@ -56,7 +58,7 @@ class Domain(Record):
     columns: tuple[str, ...] | None = None
     n_features: int | None = None
     bounds: Any = None  # a pair of numbers or tuples once it is checked
-    data_norm: float | None = None
+    data_norm: float | str | None = None
     rows_per_person: int = 1
     neighbours: str = "replace"
 
@@ -87,14 +89,17 @@ class Domain(Record):
                 put("n_features", lengths.pop())
         if self.n_features is not None:
             put("n_features", validate.integer("n_features", self.n_features, 1, MAX_FEATURES))
-        if self.data_norm is not None:
-            rule = f"a positive number between {_SMALLEST:.0e} and {_LARGEST:.0e}"
+        if self.seeks_norm and self.bounds is not None:
+            raise InvalidParameter.of("data_norm", "a number or None where there are bounds", self.data_norm)
+        if self.data_norm is not None and not self.seeks_norm:
+            rule = f'a positive number between {_SMALLEST:.0e} and {_LARGEST:.0e}, or "{_PRIVATE}"'
             put("data_norm", validate.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
         if self.bounds is None and self.data_norm is None:
             raise InvalidParameter(
-                "Domain needs bounds or data_norm: without a bound on a row no noise can hide it. Give either "
-                "bounds=(lower, upper) with what each column can be (from a codebook, never from the data), or "
-                "data_norm=R with what a row's Euclidean norm can be."
+                "Domain needs bounds or data_norm: without a bound on a row no noise can hide it. Give one of three: "
+                "bounds=(lower, upper) with what each column can be (from a codebook, never from the data; the most "
+                'accurate); data_norm=R with what a row\'s Euclidean norm can be; or data_norm="private", which '
+                "spends a little of the budget on finding a norm."
             )
         put("rows_per_person", validate.integer("rows_per_person", self.rows_per_person, 1, 2**20))
         validate.choice("neighbours", self.neighbours, ["replace"])
@@ -128,8 +133,15 @@ class Domain(Record):
         return np.zeros(p), half, np.stack([np.maximum(lower / half, -1.0), np.minimum(upper / half, 1.0)])
 
     @property
+    def seeks_norm(self) -> bool:
+        """Whether a bound of the norm is still to be found, inside the budget."""
+        return isinstance(self.data_norm, str) and self.data_norm == _PRIVATE
+
+    @property
     def radius(self) -> float:
         """Bound of a row's norm after scaling."""
+        if isinstance(self.data_norm, str):
+            raise InvalidParameter("the norm is not known yet: it will be found in private.")
         return self.data_norm if self.data_norm is not None else math.sqrt(self._known_features())
 
     def _known_features(self) -> int:

@@ -57,7 +57,7 @@ class RowLattice:
         if domain.data_norm is None:
             levels = math.isqrt((MAX_SQUARE - constant**2) // p)
             return cls(unit=1.0 / levels, levels=levels, ball=0.0, row_square=p * levels**2, constant=constant)
-        return cls.of_ball(p, domain.data_norm, weight)
+        return cls.of_ball(p, domain.radius, weight)
 
     @classmethod
     def of_ball(cls, p: int, norm: float, weight: float) -> "RowLattice":

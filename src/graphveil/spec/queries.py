@@ -179,12 +179,13 @@ class CellCounts(Query):
 
 @dataclass(frozen=True, eq=False)
 class NormCounts(Query):
-    """Histogram of the norms of mapped rows; every row falls into exactly one of ``edges.size`` bins.
+    """Histogram of the norms of mapped rows; every row falls into exactly one of ``edges.size`` + 1 bins.
 
     Bin i holds norms in [edges_{i-1}, edges_i), the first everything below, the last everything from the last edge on.
+    Without a map: of rows as they are in the source, before any bound on them is known.
     """
 
-    row_map: RowMap
+    row_map: RowMap | None
     edges: Vector
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.lattice import MomentLayout, RowLattice
-from graphveil.spec.queries import Excess, Moments
+from graphveil.spec.queries import Excess, Moments, NormCounts
 from graphveil.spec.record import Record
 from graphveil.spec.rounds import Round
 
@@ -92,6 +92,12 @@ class Release:
     def guarantee(self) -> str:
         """The guarantee in one sentence."""
         return self.event.sentence
+
+    @property
+    def norm_is_private(self) -> bool:
+        """Whether ``domain.data_norm`` was found inside the budget (``data_norm="private"``)."""
+        first = self.rounds[0].query
+        return isinstance(first, NormCounts) and first.row_map is None
 
     # ------------------------------------------------------------------ the numbers, in user's units
     @property
