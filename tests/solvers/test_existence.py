@@ -117,6 +117,11 @@ def test_only_the_bad_block_is_blamed():
         graphical_lasso(S, 0.01)
     assert_proves_unbounded(caught.value, S, 0.01, True)
     assert not caught.value.certificate[:10].any()
+    mixed = np.arange(20).reshape(2, 10).T.ravel()
+    with pytest.raises(UnboundedProblem) as caught:
+        graphical_lasso(S[np.ix_(mixed, mixed)], 0.01)
+    assert_proves_unbounded(caught.value, S[np.ix_(mixed, mixed)], 0.01, True)
+    assert not caught.value.certificate[mixed < 10].any()
 
 
 @pytest.mark.parametrize("variance", [0.0, -0.5])

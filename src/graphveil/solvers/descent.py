@@ -250,7 +250,8 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
                 pack = []
     if pack:
         blocks.append(np.concatenate(pack))
-    return blocks, alone
+    # One block of everything is solved in place, so in the given order.
+    return [np.arange(p)] if len(blocks) == 1 and len(alone) == 0 else blocks, alone
 
 
 def _solve_block(
