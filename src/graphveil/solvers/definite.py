@@ -4,7 +4,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 
-__all__ = ["inverse", "is_positive_definite", "log_determinant", "power_of_two_scale", "smallest_pivot"]
+from graphveil.solvers.kernels import eliminate
+
+__all__ = [
+    "inverse",
+    "is_positive_definite",
+    "log_determinant",
+    "power_of_two_scale",
+    "smallest_pivot",
+    "sparse_log_determinant",
+]
 
 Matrix = NDArray[np.float64]
 
@@ -17,8 +26,21 @@ def log_determinant(M: Matrix, workspace: Matrix | None = None) -> float | None:
     if workspace is None:
         workspace = np.empty(M.shape)
     np.copyto(workspace, M)
+    return _log_determinant_in_place(workspace)
+
+
+def sparse_log_determinant(M: Matrix, workspace: Matrix) -> float | None:
+    """`log_determinant` of an M with many zeros: the variables with few neighbours are eliminated one by one."""
+    logdet, left = eliminate(M, workspace)
+    if left == 0 or np.isnan(logdet):
+        return None if np.isnan(logdet) else logdet
+    core = _log_determinant_in_place(workspace.reshape(-1)[: left * left].reshape(left, left))
+    return None if core is None else logdet + core
+
+
+def _log_determinant_in_place(M: Matrix) -> float | None:
     # A C-ordered symmetric matrix is its own Fortran-ordered transpose: no copy into another layout.
-    factor, info = dpotrf(workspace.T, lower=0, clean=0, overwrite_a=1)
+    factor, info = dpotrf(M.T, lower=0, clean=0, overwrite_a=1)
     value = 2.0 * float(np.log(factor.diagonal()).sum()) if info == 0 else np.nan
     # Not every LAPACK notices a NaN in its input.
     return value if np.isfinite(value) else None

@@ -13,8 +13,9 @@ not give. Rows solved roughly are kept from lowering their Schur complement too 
 
 A row is solved on its nonzero coefficients, in a small Gram matrix that stays in cache; one pass over the columns of W
 that it uses then gives the new row and shows which coefficients must enter. When the ascent still to come is predicted
-to be small, the candidate is certified: Θ made symmetric, W moved into the box, both factored, and the gap
-F(Θ) − (log det W + p) compared with the tolerance. A failed certificate sends it back for more.
+to be small, the candidate is certified: Θ made symmetric, W moved into the box, and a bound on the gap
+F(Θ) − (log det W + p) compared with the tolerance (see `graphveil.solvers.certificate`). A failed certificate sends it
+back for more.
 
 References
 ----------
@@ -30,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter, NotConverged
-from graphveil.solvers.definite import log_determinant
+from graphveil.solvers.certificate import certify
 from graphveil.solvers.existence import Recession, interior_point, negative_variance
 from graphveil.solvers.kernels import assemble, descend, label_components, put, shrink, take
 from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
@@ -121,10 +122,14 @@ def graphical_lasso(
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a descent stands, and where the next one may start: W ≻ 0 and the rows' coefficients."""
+    """Where a descent stands, and where the next one may start: W ≻ 0 and the rows' coefficients.
+
+    `is_close` says that one sweep will probably do: it is then worth a certificate whatever its ascent predicts.
+    """
 
     W: Matrix
     B: Matrix
+    is_close: bool = False
 
     @classmethod
     def of(cls, warm_start: Solution, problem: Problem) -> "State":
@@ -165,7 +170,11 @@ class _Block:
 def solve(
     problem: Problem, alpha: float | Matrix, penalize_diagonal: bool, tol: float, max_iter: int, start: State | None
 ) -> tuple[Solution, State]:
-    """Solve a checked problem, block by block; also return the state for a warm start."""
+    """Solve a checked problem, block by block; also return the state for a warm start.
+
+    ``start`` is used up. What it holds between blocks is kept, which is zero along a path of falling penalties: there
+    blocks only merge.
+    """
     p = len(problem)
     if not problem.diagonal_is_positive:
         raise_unbounded(negative_variance(problem.S), problem, alpha, penalize_diagonal)
@@ -173,15 +182,20 @@ def solve(
     variances = problem.S.diagonal()
     # The usual case of a single block needs no copies: its matrices become the answer.
     whole = len(blocks) == 1 and len(blocks[0]) == p
-    precision, dual, W, B = (np.zeros((0, 0) if whole else (p, p)) for _ in range(4))
-    precision[alone, alone] = 1.0 / variances[alone]
-    dual[alone, alone] = W[alone, alone] = variances[alone]
+    precision, dual = (np.zeros((0, 0) if whole else (p, p)) for _ in range(2))
+    if start is None:
+        W, B = (np.zeros((0, 0) if whole else (p, p)) for _ in range(2))
+    else:
+        W, B = start.W, start.B
+    if not whole:
+        precision[alone, alone] = 1.0 / variances[alone]
+        dual[alone, alone] = W[alone, alone] = variances[alone]
     objective = float(len(alone) + np.log(variances[alone]).sum())
     gap, sweeps = 0.0, 0
     for index in blocks:
         S, penalty = (_part(M, index) for M in (problem.S, problem.penalty))
         if start is not None:
-            warm: State | None = State(_part(start.W, index), _part(start.B, index))
+            warm: State | None = State(_part(W, index), _part(B, index), start.is_close)
         else:
             shrunken = np.empty_like(S)
             sparse = shrink(S, penalty, shrunken) < _SPARSE * S.size
@@ -272,19 +286,18 @@ def _solve_block(
     # The primal point is a little worse than the dual one that the prediction is about.
     target = max(0.3 * allowed, n * _EPS)
     sweeps = done
+    hopeful = state.is_close
     while sweeps < max_iter:
-        chunk = max_iter - sweeps if warm is None else min(_TRIAL, max_iter - sweeps)
+        chunk = max_iter - sweeps if warm is None else min(1 if hopeful else _TRIAL, max_iter - sweeps)
         sweeps += descend(S, penalty, state.W, state.B, target, chunk, status)
-        linear = assemble(S, penalty, state.W, state.B, precision, dual)
-        logdet, dual_logdet = log_determinant(precision, workspace), log_determinant(dual, workspace)
-        excess = np.inf
-        if logdet is not None and dual_logdet is not None:
-            # Four numbers that cancel: what their rounding may hide belongs to the bound.
-            rounding = _EPS * (linear + abs(logdet) + abs(dual_logdet) + n)
-            gap = max(linear - logdet - dual_logdet - n, 0.0) + rounding
-            if gap <= allowed:
-                return _Block(precision, dual, state, linear, logdet, gap, sweeps)
-            excess = gap / allowed
+        linear, edges = assemble(S, penalty, state.W, state.B, precision, dual)
+        logdet, gap = certify(precision, dual, linear, edges, allowed, workspace)
+        if gap <= allowed:
+            return _Block(precision, dual, state, linear, logdet, gap, sweeps)
+        if hopeful:
+            hopeful = False
+            continue
+        excess = gap / allowed
         if warm is not None and (status[0] > target or excess == np.inf or target <= n * _EPS):
             # A start outside the box, or not known to be definite, has not settled: begin again from one that is.
             return _solve_block(S, penalty, tol, max_iter, None, sweeps)

@@ -1,4 +1,4 @@
-"""Compiled loops: the connected parts of a thresholded matrix, and sweeps of dual block-coordinate descent.
+"""Compiled loops: the connected parts of a thresholded matrix, sweeps of dual block-coordinate descent, certificates.
 
 Each kernel has one explicit signature and is cached on disk, so that a fresh process loads machine code instead of
 compiling. The mathematics is in `graphveil.solvers.descent`.
@@ -6,8 +6,20 @@ compiling. The mathematics is in `graphveil.solvers.descent`.
 
 import numpy as np
 from numba import float64, int64, njit, uint32, void
+from numba.types import Tuple  # type: ignore[attr-defined] # not in its type information
 
-__all__ = ["assemble", "descend", "label_components", "put", "shrink", "symmetrise", "take"]
+__all__ = [
+    "assemble",
+    "descend",
+    "eliminate",
+    "extrapolate",
+    "label_components",
+    "misfit",
+    "put",
+    "shrink",
+    "symmetrise",
+    "take",
+]
 
 _MATRIX = float64[:, ::1]
 _VECTOR = float64[::1]
@@ -23,6 +35,9 @@ _ROUGH = 5e-2
 # Passes of coordinate descent over a row before conjugate gradients help, and rounds of coefficients that may enter.
 _PATIENCE = 20
 _ROUNDS = 6
+# A variable with more neighbours than this share of what is left is not eliminated by itself: LAPACK is faster.
+_CROWDED = 0.1
+_EPS = float(np.finfo(float).eps)
 
 
 @njit(float64(_MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy")
@@ -83,24 +98,50 @@ def put(part, index, M):  # type: ignore[no-untyped-def]
 def label_components(S, penalty, labels):  # type: ignore[no-untyped-def]
     """Write into ``labels`` the component of each vertex in the graph |S_ij| > penalty_ij; return their number."""
     n = S.shape[0]
-    labels[:] = -1
     queue = np.empty(n, np.int64)
+    # Vertices without a label, the first one last: once a large component is found, few are left to look at.
+    rest = np.arange(n)[::-1].copy()
+    left = n
     count = 0
-    for root in range(n):
-        if labels[root] >= 0:
-            continue
-        labels[root] = count
-        queue[0] = root
+    while left > 0:
+        left -= 1
+        queue[0] = rest[left]
+        labels[rest[left]] = count
         head, tail = 0, 1
         while head < tail:
             i = queue[head]
             head += 1
-            for j in range(n):
-                if labels[j] < 0 and abs(S[i, j]) > penalty[i, j]:
+            kept = 0
+            for a in range(left):
+                j = rest[a]
+                if abs(S[i, j]) > penalty[i, j]:
                     labels[j] = count
                     queue[tail] = j
                     tail += 1
+                else:
+                    rest[kept] = j
+                    kept += 1
+            left = kept
         count += 1
+    return count
+
+
+@njit(void(_MATRIX, float64, _MATRIX), cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def extrapolate(M, step, before):  # type: ignore[no-untyped-def]
+    """Replace ``before`` by M + step (M − before)."""
+    for i in range(M.shape[0]):
+        for j in range(M.shape[0]):
+            before[i, j] = M[i, j] + step * (M[i, j] - before[i, j])
+
+
+@njit(int64(_VECTOR, _INDICES), cache=True, nogil=True, error_model="numpy")
+def _nonzeros(row, index):  # type: ignore[no-untyped-def]
+    """Write where ``row`` is not zero; return how often."""
+    count = 0
+    for k in range(row.shape[0]):
+        # Without a branch, which could not be predicted.
+        index[count] = k
+        count += row[k] != 0.0
     return count
 
 
@@ -312,16 +353,14 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
         for first in range(0, n, _BATCH):
             last = min(first + _BATCH, n)
             for j in range(first, last):
-                m = 0
+                m = _nonzeros(B[j], active)
+                is_active[j] = True
                 schur_before = W[j, j]
-                for k in range(n):
-                    if B[j, k] != 0.0:
-                        active[m] = k
-                        is_active[k] = True
-                        start[m] = B[j, k]
-                        beta[m] = B[j, k]
-                        schur_before -= B[j, k] * W[j, k]
-                        m += 1
+                for a in range(m):
+                    k = active[a]
+                    is_active[k] = True
+                    start[a] = beta[a] = B[j, k]
+                    schur_before -= beta[a] * W[j, k]
                 schur_before = max(schur_before, 1e-3 * W[j, j])
                 enough = row_target * schur_before
                 known = 0
@@ -342,11 +381,10 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
                     for k in range(n):
                         excess = abs(S[j, k] - w[k]) - penalty[j, k]
                         # A coefficient enters if that gains more than the row is solved to.
-                        if excess > 0.0 and excess * excess > enough * W[k, k] and not is_active[k] and k != j:
+                        if excess > 0.0 and excess * excess > enough * W[k, k] and not is_active[k]:
                             active[m] = k
                             is_active[k] = True
-                            start[m] = 0.0
-                            beta[m] = 0.0
+                            start[m] = beta[m] = 0.0
                             m += 1
                     if m == known:
                         break
@@ -369,6 +407,7 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
                     schur = least
                     damped += 1
                 ascent += abs(gain) / schur
+                is_active[j] = False
                 for a in range(m):
                     B[j, active[a]] = beta[a]
                     is_active[active[a]] = False
@@ -394,21 +433,23 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
 
 
 @njit(
-    float64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX),
+    Tuple((float64, int64))(_MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX),
     cache=True,
     nogil=True,
     error_model="numpy",
     fastmath={"contract", "reassoc", "nsz"},
 )
 def assemble(S, penalty, W, B, precision, dual):  # type: ignore[no-untyped-def]
-    """Write the primal and the dual point that (W, B) stand for; return tr(SΘ) + Σ penalty |Θ|.
+    """Write the primal and the dual point that (W, B) stand for; return tr(SΘ) + Σ penalty |Θ|, and the edges of Θ.
 
     Column j of Θ is θ_jj (−β_j, 1) with 1/θ_jj the Schur complement; the two views of an entry are averaged where both
-    are nonzero. The dual point is W moved into the box, and onto the side of it that complements Θ_ij ≠ 0.
+    are nonzero. The dual point is W moved into the box, and onto the side of it that complements Θ_ij ≠ 0, so that
+    tr(WΘ) is the value returned.
     """
     n = S.shape[0]
     theta = np.empty(n)
     linear = 0.0
+    edges = 0
     for j in range(n):
         schur = W[j, j]
         for k in range(n):
@@ -426,4 +467,108 @@ def assemble(S, penalty, W, B, precision, dual):  # type: ignore[no-untyped-def]
                 precision[i, j] = precision[j, i] = value
                 dual[i, j] = dual[j, i] = S[i, j] + side
                 linear += 2.0 * value * (S[i, j] + side)
-    return linear
+                edges += 1
+    return linear, edges
+
+
+@njit(Tuple((float64, int64))(_MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def eliminate(M, A):  # type: ignore[no-untyped-def]
+    """Eliminate the variables of M that have few neighbours, fewest first; A is where it happens.
+
+    Returns the logarithm of the product of the pivots, NaN if one is not positive, and the order m of what is left: the
+    Schur complement, in the first m² entries of A.
+    """
+    n = M.shape[0]
+    degree = np.empty(n, np.int64)
+    near = np.empty(n, np.uint32)
+    for i in range(n):
+        count = -1
+        for j in range(n):
+            A[i, j] = M[i, j]
+            count += M[i, j] != 0.0
+        degree[i] = count
+    left = n
+    logdet = 0.0
+    limit = 0
+    while left > 0 and limit <= _CROWDED * left:
+        before = left
+        for v in range(n):
+            if degree[v] > limit:
+                continue
+            pivot = A[v, v]
+            if not pivot > 0.0:
+                return np.nan, left
+            logdet += np.log(pivot)
+            left -= 1
+            degree[v] = n
+            A[v, v] = 0.0
+            m = _nonzeros(A[v], near)
+            for a in range(m):
+                i = near[a]
+                factor = A[v, i] / pivot
+                fill = -1
+                for b in range(m):
+                    old = A[i, near[b]]
+                    new = old - factor * A[v, near[b]]
+                    A[i, near[b]] = new
+                    fill += (new != 0.0) - (old != 0.0)
+                degree[i] += fill
+                A[i, v] = 0.0
+        if left == before:
+            limit += 1
+    m = 0
+    for v in range(n):
+        if degree[v] < n:
+            near[m] = v
+            m += 1
+    packed = A.reshape(n * n)
+    # Each entry moves towards the front, in order: none is overwritten before it has moved.
+    for a in range(m):
+        for b in range(m):
+            packed[a * m + b] = A[near[a], near[b]]
+    return logdet, left
+
+
+@njit(
+    Tuple((float64, float64))(_MATRIX, _MATRIX, _MATRIX),
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"contract", "reassoc", "nsz"},
+)
+def misfit(precision, dual, E):  # type: ignore[no-untyped-def]
+    """Tr(E²) for E = ΘW − I, which is written, and a bound on its rounding error."""
+    n = precision.shape[0]
+    active = np.empty(n, np.uint32)
+    theta = np.empty(n)
+    length = np.empty(n)
+    for k in range(n):
+        total = 0.0
+        for j in range(n):
+            total += dual[k, j] * dual[k, j]
+        length[k] = np.sqrt(total)
+    size = 0.0
+    error = 0.0
+    for i in range(n):
+        m = _nonzeros(precision[i], active)
+        terms = 1.0
+        for a in range(m):
+            theta[a] = precision[i, active[a]]
+            terms += abs(theta[a]) * length[active[a]]
+        _combine(dual, active, theta, m, 0, 0, E[i])
+        E[i, i] -= 1.0
+        for j in range(n):
+            size += E[i, j] * E[i, j]
+        # A sum of m products and a one: each term is off by at most m + 2 roundings.
+        error += ((m + 2) * _EPS * terms) ** 2
+    square = 0.0
+    for first in range(0, n, _BATCH):
+        width = min(_BATCH, n - first)
+        for i in range(first):
+            for a in range(width):
+                square += 2.0 * E[i, first + a] * E[first + a, i]
+        for i in range(first, first + width):
+            for a in range(width):
+                square += E[i, first + a] * E[first + a, i]
+    # |tr((E + D)²) − tr(E²)| ≤ 2 ‖E‖ ‖D‖ + ‖D‖², and a sum of n² terms.
+    return square, 2.0 * np.sqrt(size * error) + error + n * n * _EPS * size
