@@ -5,7 +5,7 @@ import pytest
 
 from graphveil import graphical_lasso, graphical_lasso_path
 from graphveil.exceptions import InvalidParameter, UnboundedProblem
-from graphveil.solvers.objectives import alpha_max
+from graphveil.solvers.objectives import alpha_max, duality_gap
 from solvers.problems import assert_certified, make
 
 
@@ -33,6 +33,34 @@ def test_default_grid():
     assert path[-1].n_edges > 0
     assert path[1:3] == path.solutions[1:3]
     assert repr(path).startswith("Path(7 penalties from ")
+
+
+def test_a_diagonal_matrix_has_one_point():
+    path = graphical_lasso_path(np.diag([1.0, 4.0]))
+    assert path.alphas.tolist() == [0.0]
+    assert path.alpha_max == 0.0
+    assert np.array_equal(path[0].precision, np.diag([1.0, 0.25]))
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-9])
+def test_a_fine_grid_takes_one_sweep_a_point_unless_that_is_not_enough(tol):
+    S = make("definite", 60, 2)
+    alphas = alpha_max(S) * np.geomspace(0.9, 0.3, 30)
+    path = graphical_lasso_path(S, alphas, tol=tol)
+    for alpha, point in zip(alphas, path, strict=True):
+        gap = duality_gap(point.precision, point.dual, S, alpha)
+        assert gap - 1e-12 * 60 <= point.gap <= tol * 60
+    if tol == 1e-4:
+        assert np.mean([point.n_iter == 1 for point in path]) > 0.8
+
+
+def test_repeated_penalties_and_variances_that_change_scale():
+    """The penalty of the diagonal dominates S at first, so that the units of the scaled problem change on the way."""
+    S = make("definite", 30, 4) * 1e-2
+    alphas = np.repeat(alpha_max(S) * np.geomspace(30, 0.3, 12), 2)
+    path = graphical_lasso_path(S, alphas, tol=1e-9)
+    for alpha, point in zip(alphas, path, strict=True):
+        assert_certified(point, S, alpha, True, 1e-9)
 
 
 def test_stops_at_the_first_penalty_without_a_minimiser():

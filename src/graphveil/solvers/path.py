@@ -8,12 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.solvers.descent import State, solve
+from graphveil.solvers.kernels import extrapolate
 from graphveil.solvers.objectives import alpha_max
-from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
+from graphveil.solvers.problem import Problem, check_count, check_number, check_symmetric
 from graphveil.solvers.solution import Solution
 from graphveil.solvers.threads import blas_threads_for
 
 __all__ = ["Path", "graphical_lasso_path"]
+
+Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +78,7 @@ def graphical_lasso_path(
         Symmetric; see `graphical_lasso`.
     alphas : array of shape (k,), optional
         Penalties ≥ 0 in any order. By default ``n_alphas`` of them, equally spaced in logarithm from `alpha_max`, the
-        largest off-diagonal entry in size, to ``ratio`` times that.
+        largest off-diagonal entry in size, to ``ratio`` times that; only 0 for a diagonal S, which never has an edge.
     n_alphas, ratio : int, float
         Of the default grid.
     penalize_diagonal, tol, max_iter
@@ -109,17 +112,43 @@ def graphical_lasso_path(
         if ratio >= 1:
             raise InvalidParameter.of("ratio", "a number in (0, 1)", ratio)
         grid = top * np.geomspace(1.0, ratio, check_count(n_alphas, "n_alphas"))
+        if top == 0:
+            grid = grid[:1]
     else:
         grid = np.array(alphas, dtype=np.float64)
         if grid.ndim != 1 or len(grid) == 0 or not (np.isfinite(grid).all() and (grid >= 0).all()):
             raise InvalidParameter.of("alphas", "a non-empty one-dimensional array of finite numbers ≥ 0", alphas)
-    solutions: dict[int, Solution] = {}
-    state: State | None = None
+    order = np.argsort(-grid, kind="stable")
     with blas_threads_for(len(S)):
-        for k in np.argsort(-grid, kind="stable"):
-            alpha = check_penalty(float(grid[k]), len(S))
-            problem = Problem.of(S, alpha, penalize_diagonal)
-            if state is not None:
-                state = state.fitted_to(problem)
-            solutions[int(k)], state = solve(problem, alpha, penalize_diagonal, tol, max_iter, state)
-    return Path(grid, tuple(solutions[k] for k in range(len(grid))), top)
+        downhill = list(_descend_path(S, grid[order], penalize_diagonal, tol, max_iter))
+    return Path(grid, tuple(downhill[k] for k in np.argsort(order)), top)
+
+
+def _descend_path(
+    S: Matrix, alphas: NDArray[np.float64], penalize_diagonal: bool, tol: float, max_iter: int
+) -> Iterator[Solution]:
+    """Solve for falling penalties, each from the line through the two solutions before it.
+
+    W bends little between two points: from that line one sweep is usually enough, from the last point two are not
+    always.
+    """
+    problem: Problem | None = None
+    state: State | None = None
+    before: Matrix | None = None
+    one_sweep_will_do = True
+    falls = -np.diff(alphas)
+    for k, alpha in enumerate(alphas.tolist()):
+        last, problem = problem, Problem.of(S, alpha, penalize_diagonal)
+        if last is not None and state is not None:
+            if not np.array_equal(last.scale, problem.scale):
+                # The line would join two points in different units.
+                state, before = state.fitted_to(problem), None
+            elif before is None or falls[k - 2] == 0:
+                before, state = state.W, State(state.W.copy(), state.B).fitted_to(problem)
+            else:
+                extrapolate(state.W, falls[k - 1] / falls[k - 2], before)
+                np.fill_diagonal(before, problem.S.diagonal())
+                before, state = state.W, State(before, state.B, one_sweep_will_do)
+        solution, state = solve(problem, alpha, penalize_diagonal, tol, max_iter, state)
+        one_sweep_will_do = k < 2 or (one_sweep_will_do and solution.n_iter == 1)
+        yield solution
