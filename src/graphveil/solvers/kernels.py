@@ -94,35 +94,41 @@ def put(part, index, M):  # type: ignore[no-untyped-def]
             M[index[a], index[b]] = part[a, b]
 
 
+@njit(int64(int64[::1], int64), cache=True, nogil=True, error_model="numpy")
+def _root(parent, i):  # type: ignore[no-untyped-def]
+    """The vertex that stands for the tree of i, whose branches are shortened on the way."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
 @njit(int64(_MATRIX, _MATRIX, int64[::1]), cache=True, nogil=True, error_model="numpy")
 def label_components(S, penalty, labels):  # type: ignore[no-untyped-def]
     """Write into ``labels`` the component of each vertex in the graph |S_ij| > penalty_ij; return their number."""
     n = S.shape[0]
-    queue = np.empty(n, np.int64)
-    # Vertices without a label, the first one last: once a large component is found, few are left to look at.
-    rest = np.arange(n)[::-1].copy()
-    left = n
-    count = 0
-    while left > 0:
-        left -= 1
-        queue[0] = rest[left]
-        labels[rest[left]] = count
-        head, tail = 0, 1
-        while head < tail:
-            i = queue[head]
-            head += 1
-            kept = 0
-            for a in range(left):
-                j = rest[a]
-                if abs(S[i, j]) > penalty[i, j]:
-                    labels[j] = count
-                    queue[tail] = j
-                    tail += 1
-                else:
-                    rest[kept] = j
-                    kept += 1
-            left = kept
-        count += 1
+    parent = np.arange(n)
+    count = n
+    for i in range(n):
+        # Counting is vectorised, and most rows of a sparse graph need no more.
+        edges = 0
+        for j in range(i):
+            edges += abs(S[i, j]) > penalty[i, j]
+        if edges == 0 or count == 1:
+            continue
+        for j in range(i):
+            if abs(S[i, j]) > penalty[i, j]:
+                one, other = _root(parent, i), _root(parent, j)
+                count -= one != other
+                # The first vertex of a component is its root.
+                parent[max(one, other)] = min(one, other)
+    seen = 0
+    for i in range(n):
+        if parent[i] == i:
+            labels[i] = seen
+            seen += 1
+        else:
+            labels[i] = labels[_root(parent, i)]
     return count
 
 

@@ -89,9 +89,10 @@ class Problem:
     diagonal_is_positive: bool
 
     @classmethod
-    def of(cls, S: Matrix, alpha: float | Matrix, penalize_diagonal: bool) -> "Problem":
-        """From checked arguments."""
-        penalty = np.full(S.shape, alpha) if isinstance(alpha, float) else alpha.copy()
+    def of(cls, S: Matrix, alpha: float | Matrix, penalize_diagonal: bool, memory: Matrix | None = None) -> "Problem":
+        """From checked arguments; the penalty is written into ``memory`` if it is given."""
+        penalty = np.empty_like(S) if memory is None else memory
+        penalty[...] = alpha
         folded = S
         if penalize_diagonal:
             folded = S.copy()
@@ -103,7 +104,8 @@ class Problem:
         if not np.all(d == 1.0):
             with np.errstate(over="ignore"):
                 folded = folded * d[:, None] * d
-                penalty = penalty * d[:, None] * d
+                penalty *= d[:, None]
+                penalty *= d
             if not (np.isfinite(folded).all() and np.isfinite(penalty).all()):
                 raise InvalidParameter(
                     "S must hold variables of comparable scale: after scaling them to unit variance an entry of S or "
