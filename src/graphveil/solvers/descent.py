@@ -156,10 +156,8 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """The certified solution of one block, in scaled units."""
+    """How one block was solved and certified, in scaled units."""
 
-    precision: Matrix
-    dual: Matrix
     state: State
     linear: float
     logdet: float
@@ -168,26 +166,35 @@ class _Block:
 
 
 def solve(
-    problem: Problem, alpha: float | Matrix, penalize_diagonal: bool, tol: float, max_iter: int, start: State | None
+    problem: Problem,
+    alpha: float | Matrix,
+    penalize_diagonal: bool,
+    tol: float,
+    max_iter: int,
+    start: State | None,
+    answer: Matrix | None = None,
 ) -> tuple[Solution, State]:
     """Solve a checked problem, block by block; also return the state for a warm start.
 
     ``start`` is used up. What it holds between blocks is kept, which is zero along a path of falling penalties: there
-    blocks only merge.
+    blocks only merge. ``answer``, if given, is memory of shape (2, p, p) for the precision matrix and the dual point.
     """
     p = len(problem)
     if not problem.diagonal_is_positive:
         raise_unbounded(negative_variance(problem.S), problem, alpha, penalize_diagonal)
     blocks, alone = _split(problem)
     variances = problem.S.diagonal()
-    # The usual case of a single block needs no copies: its matrices become the answer.
+    # The usual case of a single block needs no copies.
     whole = len(blocks) == 1 and len(blocks[0]) == p
-    precision, dual = (np.zeros((0, 0) if whole else (p, p)) for _ in range(2))
+    if answer is None:
+        answer = np.empty((2, p, p))
+    precision, dual = answer
     if start is None:
         W, B = (np.zeros((0, 0) if whole else (p, p)) for _ in range(2))
     else:
         W, B = start.W, start.B
     if not whole:
+        answer.fill(0.0)
         precision[alone, alone] = 1.0 / variances[alone]
         dual[alone, alone] = W[alone, alone] = variances[alone]
     objective = float(len(alone) + np.log(variances[alone]).sum())
@@ -200,16 +207,17 @@ def solve(
             shrunken = np.empty_like(S)
             sparse = shrink(S, penalty, shrunken) < _SPARSE * S.size
             warm = State(shrunken, np.zeros_like(S)) if sparse else None
-        block = _solve_block(S, penalty, tol, max_iter, warm)
+        part = answer if whole else np.empty((2, *S.shape))
+        block = _solve_block(S, penalty, tol, max_iter, warm, part)
         if isinstance(block, Recession):
             direction = np.zeros((p, p))
             put(block.direction, index, direction)
             raise_unbounded(Recession(direction, block.value), problem, alpha, penalize_diagonal)
         if whole:
-            precision, dual, W, B = block.precision, block.dual, block.state.W, block.state.B
+            W, B = block.state.W, block.state.B
         else:
-            put(block.precision, index, precision)
-            put(block.dual, index, dual)
+            put(part[0], index, precision)
+            put(part[1], index, dual)
             put(block.state.W, index, W)
             put(block.state.B, index, B)
         objective += block.linear - block.logdet
@@ -269,9 +277,12 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
 
 
 def _solve_block(
-    S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: State | None, done: int = 0
+    S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: State | None, answer: Matrix, done: int = 0
 ) -> _Block | Recession:
-    """Solve one block from ``warm``, or from a start that it finds; ``done`` sweeps count already."""
+    """Solve one block from ``warm``, or from a start that it finds; ``done`` sweeps count already.
+
+    The precision matrix and the dual point are written into ``answer``.
+    """
     n = len(S)
     allowed = tol * n
     state = warm
@@ -282,7 +293,7 @@ def _solve_block(
         if isinstance(found, Recession):
             return found
         state = State(found, np.zeros_like(S))
-    precision, dual, workspace, status = np.empty_like(S), np.empty_like(S), np.empty_like(S), np.empty(1)
+    (precision, dual), workspace, status = answer, np.empty_like(S), np.empty(1)
     # The primal point is a little worse than the dual one that the prediction is about.
     target = max(0.3 * allowed, n * _EPS)
     sweeps = done
@@ -293,14 +304,14 @@ def _solve_block(
         linear, edges = assemble(S, penalty, state.W, state.B, precision, dual)
         logdet, gap = certify(precision, dual, linear, edges, allowed, workspace)
         if gap <= allowed:
-            return _Block(precision, dual, state, linear, logdet, gap, sweeps)
+            return _Block(state, linear, logdet, gap, sweeps)
         if hopeful:
             hopeful = False
             continue
         excess = gap / allowed
         if warm is not None and (status[0] > target or excess == np.inf or target <= n * _EPS):
             # A start outside the box, or not known to be definite, has not settled: begin again from one that is.
-            return _solve_block(S, penalty, tol, max_iter, None, sweeps)
+            return _solve_block(S, penalty, tol, max_iter, None, answer, sweeps)
         if target <= n * _EPS or not np.isfinite(linear):
             break
         target = max(target * min(max(0.5 / excess, 1e-3), 0.3), n * _EPS)

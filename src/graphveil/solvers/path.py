@@ -18,6 +18,8 @@ __all__ = ["Path", "graphical_lasso_path"]
 
 Matrix = NDArray[np.float64]
 
+_BLOCK = 32 * 2**20  # bytes
+
 
 @dataclass(frozen=True, eq=False)
 class Path(Sequence[Solution]):
@@ -124,6 +126,17 @@ def graphical_lasso_path(
     return Path(grid, tuple(downhill[k] for k in np.argsort(order)), top)
 
 
+def _rooms(p: int, count: int) -> Iterator[Matrix]:
+    """Memory for the matrices of ``count`` solutions, several at a time.
+
+    The first touch of a page costs more than solving a sparse problem does; few large blocks have larger pages, and
+    are used again. They are not larger than that because a solution that is kept keeps its block.
+    """
+    at_once = min(count, max(1, _BLOCK // (16 * p * p)))
+    for _ in range(0, count, at_once):
+        yield from np.empty((at_once, 2, p, p))
+
+
 def _descend_path(
     S: Matrix, alphas: NDArray[np.float64], penalize_diagonal: bool, tol: float, max_iter: int
 ) -> Iterator[Solution]:
@@ -138,6 +151,7 @@ def _descend_path(
     one_sweep_will_do = True
     falls = -np.diff(alphas)
     memory = np.empty_like(S)
+    answers = _rooms(len(S), len(alphas))
     for k, alpha in enumerate(alphas.tolist()):
         last, problem = problem, Problem.of(S, alpha, penalize_diagonal, memory)
         if last is not None and state is not None:
@@ -150,6 +164,6 @@ def _descend_path(
                 extrapolate(state.W, falls[k - 1] / falls[k - 2], before)
                 np.fill_diagonal(before, problem.S.diagonal())
                 before, state = state.W, State(before, state.B, one_sweep_will_do)
-        solution, state = solve(problem, alpha, penalize_diagonal, tol, max_iter, state)
+        solution, state = solve(problem, alpha, penalize_diagonal, tol, max_iter, state, next(answers))
         one_sweep_will_do = k < 2 or (one_sweep_will_do and solution.n_iter == 1)
         yield solution
