@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphveil.estimators.dense import PrivatePrecision as PrivatePrecision
+    from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
     from graphveil.gate import release as release
     from graphveil.recovery.precision import recover as recover
     from graphveil.solvers.descent import graphical_lasso as graphical_lasso
@@ -39,6 +40,7 @@ _HOME = {
     "Domain": "graphveil.spec.domain",
     "Labels": "graphveil.spec.augment",
     "PrivatePrecision": "graphveil.estimators.dense",
+    "PrivateRidge": "graphveil.estimators.ridge",
     "Release": "graphveil.spec.released",
     "Solution": "graphveil.solvers.solution",
     "admm": "graphveil.solvers.splitting",

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from graphveil.privacy.randomness import NoiseSource
     from graphveil.rows.blocks import Blocks
     from graphveil.rows.clipping import Encoder, RawRows
+    from graphveil.rows.collection import Collection
     from graphveil.rows.unreleased import Statistic
 
-__all__ = ["LedgerLike", "release"]
+__all__ = ["LedgerLike", "collect", "release"]
 
 _MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
 
@@ -131,10 +132,16 @@ def release(
     # Heavy modules load here, after the cheap refusals.
     from graphveil.privacy.randomness import noise_source
     from graphveil.rows.blocks import open_source
+    from graphveil.rows.collection import Collection
 
     noise, versions = noise_source(random_state), dict(_versions())
-    blocks = open_source(source, domain, augment)
-    domain = domain.matched_to(blocks.columns, blocks.n_features)
+    blocks: Blocks | Collection
+    if isinstance(source, Collection):
+        _check_collected(source, domain, augment, adaptive=adaptive)
+        blocks, domain = source, source.domain
+    else:
+        blocks = open_source(source, domain, augment)
+        domain = domain.matched_to(blocks.columns, blocks.n_features)
 
     def charge(event: ReleaseEvent) -> None:
         _check_event(event, allow_unproven)
@@ -159,6 +166,24 @@ def release(
     else:
         gate.ask([(Moments(domain.radius), 1.0)])
     return Release(gate.event, domain, augment, tuple(gate.rounds), versions)
+
+
+def collect(domain: Domain, augment: Augment) -> "Collection":
+    """An empty collection of rows to release later: batches are added with ``add``, and nothing is spent."""
+    from graphveil.rows.collection import Collection
+
+    return Collection(domain, augment)
+
+
+def _check_collected(collection: "Collection", domain: Domain, augment: Augment, *, adaptive: bool) -> None:
+    """Collected sums answer one question, and only about the rows that they were made of."""
+    if adaptive:
+        raise InvalidParameter.of("rounds", "1 for rows that were collected batch by batch", "auto")
+    if collection.n_rows == 0:
+        raise SourceError("The source has no rows.")
+    same = domain.matched_to(collection.domain.columns, collection.n_features) == collection.domain
+    if not same or augment != collection.augment:
+        raise InvalidParameter("The domain or the mean setting has changed since the rows were collected.")
 
 
 def _check_centred(domain: Domain) -> None:
@@ -193,7 +218,7 @@ class _Gate:
 
     def __init__(
         self,
-        blocks: "Blocks",
+        blocks: "Blocks | Collection",
         domain: Domain,
         augment: Augment,
         budget: Budget,
@@ -276,7 +301,11 @@ class _Gate:
     def _summed(self, queries: list[Query], steps: list[GaussianStep]) -> "list[Statistic]":
         """A statistic for every question, in one pass over the rows (none, if earlier sums have the answer)."""
         from graphveil.rows.accumulate import accumulate
+        from graphveil.rows.collection import Collection
 
+        if isinstance(self._blocks, Collection):
+            self._saw(self._blocks.n_rows)
+            return [self._blocks.moments()]
         keys = [_window(query) for query in queries]
         missing = [i for i, key in enumerate(keys) if key is None or key not in self._totals]
         made: list[Statistic] = []

@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from graphveil.exceptions import InvalidParameter
-from graphveil.gate import LedgerLike, release
+from graphveil.exceptions import GuaranteeError, InvalidParameter
+from graphveil.gate import LedgerLike, collect, release
 from graphveil.metrics import negative_log_likelihood, partial_correlations
+from graphveil.spec.augment import Augment, Constant
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import networkx
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
+
+    from graphveil.rows.collection import Collection
 
 __all__ = ["PrivateEstimator"]
 
@@ -38,6 +41,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     privacy_: ReleaseEvent
     n_eff_: float
     n_features_in_: int
+    _collection: "Collection | None" = None  # what partial_fit has seen and nobody may
 
     def __init__(
         self,
@@ -45,7 +49,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         delta: float,
         *,
         bounds: Any = None,
-        data_norm: float | None = None,
+        data_norm: float | str | None = None,
         assume_centered: bool = False,
         rows_per_person: int = 1,
         ledger: LedgerLike | None = None,
@@ -71,17 +75,41 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             The records.
         y : ignored
         """
-        made = release(
-            X,
-            domain=Domain(bounds=self.bounds, data_norm=self.data_norm, rows_per_person=self.rows_per_person),
-            budget=Budget(self.epsilon, self.delta),
-            rounds="auto",
-            augment=None if self.assume_centered else "mean",
-            ledger=self.ledger,
-            dataset=self.dataset,
-            random_state=self.random_state,
-        )
+        made = release(X, rounds=self._rounds(), **self._release_options())
         return self.fit_release(made)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Collect the rows of a batch, and spend nothing: :meth:`release` does, once, for all batches together.
+
+        One round and public bounds only, because rows are seen once; ``fit`` is far more accurate where the rows can be
+        read again. Until the release an estimator cannot be pickled or copied.
+
+        Parameters
+        ----------
+        X : array, data frame, or collection of such batches
+            More records. ``rows_per_person`` counts over all batches.
+        y : ignored
+        """
+        if self._collection is None:
+            self._collection = collect(self._domain(), self._augment())
+        self._collection.add(X)
+        return self
+
+    def release(self) -> Release:
+        """Release what ``partial_fit`` has collected, estimate from it, and return it: one charge."""
+        if self._collection is None:
+            raise InvalidParameter("There is nothing to release: call partial_fit first, or fit.")
+        made = release(self._collection, rounds=1, **self._release_options())
+        self._collection = None
+        self.fit_release(made)
+        return made
+
+    def __getstate__(self) -> Any:
+        if self._collection is not None:
+            raise GuaranteeError(
+                "This estimator holds unreleased sums of records and cannot be pickled or copied; release() first."
+            )
+        return super().__getstate__()
 
     def fit_release(self, release: Release) -> Self:
         """Estimate from a release that exists already: free.
@@ -97,6 +125,25 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         if release.columns is not None:
             self.feature_names_in_ = np.array(release.columns, dtype=object)
         return self
+
+    def _rounds(self) -> Any:
+        return "auto"
+
+    def _domain(self) -> Domain:
+        return Domain(bounds=self.bounds, data_norm=self.data_norm, rows_per_person=self.rows_per_person)
+
+    def _augment(self) -> Augment:
+        return None if self.assume_centered else Constant()
+
+    def _release_options(self) -> dict[str, Any]:
+        return {
+            "domain": self._domain(),
+            "budget": Budget(self.epsilon, self.delta),
+            "augment": self._augment(),
+            "ledger": self.ledger,
+            "dataset": self.dataset,
+            "random_state": self.random_state,
+        }
 
     @abstractmethod
     def _estimate(self, release: Release) -> None:

@@ -20,8 +20,8 @@ class PrivatePrecision(PrivateEstimator):
         The guarantee, against replacing all rows of one person. No defaults: they are a decision.
     bounds : pair (lower, upper), optional
         What a value can be, from public knowledge; each a number or one per column.
-    data_norm : float, optional
-        Bound of a row's Euclidean norm. ``bounds`` or ``data_norm`` is needed.
+    data_norm : float or "private", optional
+        Bound of a row's Euclidean norm, or find one inside the budget. ``bounds`` or ``data_norm`` is needed.
     assume_centered : bool, default False
         Rows have mean zero; bounds then scale and do not shift.
     rows_per_person : int, default 1

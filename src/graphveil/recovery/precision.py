@@ -20,6 +20,7 @@ from graphveil.spec.rounds import Round
 
 __all__ = ["Recovered", "recover"]
 
+_SATURATED = 0.8  # of the squared norm bound
 _DETECTION = 2.5  # one round: believe a spread of the spectrum only when it exceeds its noise by this many sd
 
 
@@ -43,6 +44,9 @@ class Recovered:
         The release shows no structure above its noise.
     unresolved : bool
         Some directions lie within the noise; partial correlations along them are not to be read.
+    saturated : bool
+        Rows fill the norm to which they were shortened: what is estimated is mostly the clipping. A larger public
+        ``data_norm`` would help.
     columns : tuple of str or None
         Names of the columns, if they have any.
     """
@@ -55,6 +59,7 @@ class Recovered:
     rebounded: NDArray[np.bool_]
     flat: bool
     unresolved: bool
+    saturated: bool
     columns: tuple[str, ...] | None
 
     @property
@@ -72,7 +77,7 @@ class Recovered:
         return np.asarray(partial)
 
     def __repr__(self) -> str:
-        notes = [name for name in ("flat", "unresolved") if getattr(self, name)]
+        notes = [name for name in ("flat", "unresolved", "saturated") if getattr(self, name)]
         notes += [
             f"{name}: {found.sum()}" for name in ("undetermined", "rebounded") if (found := getattr(self, name)).any()
         ]
@@ -125,6 +130,13 @@ def recover(release: Release) -> Recovered:
             PrivacyWarning,
             stacklevel=2,
         )
+    if result.saturated:
+        warnings.warn(
+            f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
+            "describes the clipping more than the data. Give a larger public norm, or bounds.",
+            PrivacyWarning,
+            stacklevel=2,
+        )
     return result
 
 
@@ -142,6 +154,7 @@ def _recovered(release: Release) -> Recovered:
             rebounded=estimate.columns.rebounded,
             flat=estimate.denoised.flat,
             unresolved=estimate.denoised.unresolved,
+            saturated=_fills_norm(release, estimate.covariance, estimate.location),
             columns=release.columns,
         )
     p, sd = half.size, release.noise_scale
@@ -159,8 +172,16 @@ def _recovered(release: Release) -> Recovered:
         rebounded=np.zeros(p, dtype=bool),
         flat=result.flat,
         unresolved=result.unresolved,
+        saturated=_fills_norm(release, result.matrix, (release.origin - centre) / half),
         columns=release.columns,
     )
+
+
+def _fills_norm(release: Release, covariance: NDArray[np.float64], location: NDArray[np.float64]) -> bool:
+    """Whether the mean squared norm, in scaled units, is most of what a norm bound allows."""
+    if release.domain.data_norm is None:
+        return False
+    return bool(np.trace(covariance) + location @ location > _SATURATED * release.domain.radius**2)
 
 
 def _inside(release: Release, location: NDArray[np.float64]) -> NDArray[np.float64]:
