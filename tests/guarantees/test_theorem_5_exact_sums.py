@@ -84,6 +84,26 @@ def test_dtypes_and_layouts_that_hold_the_same_values():
     np.testing.assert_array_equal(exact_total(flags, DOMAINS[0]), exact_total(flags.astype(float), DOMAINS[0]))
 
 
+class Refilled:
+    """Batches that all live in the same array, one after the other."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __iter__(self):
+        array = np.empty_like(self.batches[0])
+        for batch in self.batches:
+            array[:] = batch
+            yield array
+        array[:] = 3.0
+
+
+def test_every_row_counts_once_when_the_source_refills_an_array():
+    rows = np.random.default_rng(6).normal(size=(50, 2000, 3))
+    for domain in DOMAINS:
+        np.testing.assert_array_equal(exact_total(Refilled(rows), domain), exact_total(rows.reshape(-1, 3), domain))
+
+
 def test_wide_rows_take_the_other_path_to_the_same_bits():
     rows = np.random.default_rng(4).normal(size=(50, 1100))
     domain = gv.Domain(bounds=(-3, 3))

@@ -96,8 +96,10 @@ def _pieces(blocks: Blocks, width: int, progress: Progress | None) -> "Iterator[
     for rows, codes in blocks.read():
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            yield rows[part], None if codes is None else codes[part]
-            done += len(rows[part])
+            # A worker looks at a piece later, when the source may have filled the memory of a batch anew.
+            piece = rows[part].copy() if blocks.overwritten else rows[part]
+            yield piece, None if codes is None else codes[part]
+            done += len(piece)
             if progress is not None:
                 progress(done)
 

@@ -36,6 +36,7 @@ class Blocks(Unreleased):
 
     columns: tuple[str, ...] | None
     n_features: int
+    overwritten = False  # whether what ``read`` has yielded may change when it goes on
 
     @abstractmethod
     def read(self) -> "Iterator[Block]":
@@ -191,6 +192,8 @@ class _WithLabels(Blocks):
 
 class _Batches(Blocks):
     """A collection of batches, each with the same columns."""
+
+    overwritten = True  # readers of large files often fill one array again and again
 
     def __init__(self, batches: Iterable[Any], domain: Domain, labels: Labels | None) -> None:
         self._batches, self._domain, self._labels = batches, domain, labels
