@@ -188,3 +188,41 @@ def test_ctrl_c_while_reading_stops_soon_and_spends_nothing():
     assert time.monotonic() - started < 10  # the whole pass would take more than 20 s
     assert "KeyboardInterrupt" in err
     assert "charged" not in out
+
+
+TWO_WORKERS = """
+import os
+os.sched_getaffinity = lambda process: {0, 1}
+import numpy as np, graphveil as gv
+from graphveil.rows import accumulate, statistics
+"""
+SECOND_SUM_DOES_NOT_FIT = """
+class Large(statistics.RowMoments):
+    made = 0
+    def __init__(self, *arguments, **options):
+        Large.made += 1
+        if Large.made == 2:
+            raise MemoryError
+        super().__init__(*arguments, **options)
+statistics.RowMoments = Large
+"""
+INTERRUPTED_AGAIN_AND_AGAIN = """
+def impatient(*arguments):
+    raise KeyboardInterrupt
+accumulate._hand_over = impatient
+"""
+RELEASE = """
+gv.release(np.zeros((30, 3)), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-6))
+"""
+
+
+@pytest.mark.parametrize(
+    ("trouble", "error"),
+    [(SECOND_SUM_DOES_NOT_FIT, "MemoryError"), (INTERRUPTED_AGAIN_AND_AGAIN, "KeyboardInterrupt")],
+    ids=["memory", "interrupts"],
+)
+def test_a_failure_leaves_no_worker_waiting(trouble, error):
+    process = subprocess.run(
+        [sys.executable, "-c", TWO_WORKERS + trouble + RELEASE], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert process.stderr.strip().splitlines()[-1] == error

@@ -9,7 +9,8 @@ a threaded BLAS is both faster and smaller.
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from queue import Full, Queue
+from queue import Empty, Full, Queue
+from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,20 +50,34 @@ def accumulate(
     if encoder.width > _WIDE or workers == 1:
         return _sum(pieces, encoder, statistics())
     waiting: Queue[Block | None] = Queue(maxsize=2 * workers)
+    over = Event()
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(_sum, iter(waiting.get, None), encoder, statistics()) for _ in range(workers)]
         try:
+            futures = [pool.submit(_sum, _taken(waiting, over), encoder, statistics()) for _ in range(workers)]
             for piece in pieces:
                 _hand_over(waiting, piece, futures)
-        finally:
             for _ in futures:
                 _hand_over(waiting, None, futures)
-        (n_rows, totals), *others = [future.result() for future in futures]
+            (n_rows, totals), *others = [future.result() for future in futures]
+        finally:
+            over.set()  # whatever happened, and however often it is interrupted: no worker waits for more
     for more_rows, parts in others:
         n_rows += more_rows
         for total, part in zip(totals, parts, strict=True):
             total.merge(part)
     return n_rows, totals
+
+
+def _taken(waiting: "Queue[Block | None]", over: Event) -> "Iterator[Block]":
+    """Pieces until None comes, or until the pass is over because something failed."""
+    while not over.is_set():
+        try:
+            piece = waiting.get(timeout=0.1)
+        except Empty:
+            continue
+        if piece is None:
+            return
+        yield piece
 
 
 def _hand_over(waiting: "Queue[Block | None]", piece: "Block | None", futures: "list[Future[Sums]]") -> None:
