@@ -78,36 +78,74 @@ def test_no_pair_moves_an_answer_further_than_the_noise_hides(seed, p, domain, r
 
 
 @pytest.mark.parametrize("p", [1, 2, 7])
-def test_opposite_corners_attain_the_bound_of_the_means(p):
-    domain = gv.Domain(bounds=(-1, 1), n_features=p)
+@pytest.mark.parametrize("person", [1, 3])
+def test_opposite_corners_attain_the_bound_of_the_means(p, person):
+    domain = gv.Domain(bounds=(-1, 1), n_features=p, rows_per_person=person)
     span = np.full(p, float(RowLattice.of(domain, None).levels))
     query = ColumnMeans(-span, span, np.arange(1.0, p + 1), np.arange(float(p)))
-    rows = np.full((1, p), 9.0)
+    rows = np.full((person, p), 9.0)
     move, encoder = squared_move(rows, -rows, domain, query, lambda e: ColumnTotals(-span, span))
-    assert 1 - 1e-8 <= move / hidden(query, encoder, p, 1) <= 1
+    assert 1 - 1e-8 <= move / hidden(query, encoder, p, person) <= 1
 
 
 @pytest.mark.parametrize("p", [1, 2, 7])
-def test_the_far_corner_and_the_centre_attain_the_bound_of_the_squares(p):
-    domain = gv.Domain(bounds=(-1, 1), n_features=p)
+@pytest.mark.parametrize("person", [1, 3])
+def test_the_far_corner_and_the_centre_attain_the_bound_of_the_squares(p, person):
+    domain = gv.Domain(bounds=(-1, 1), n_features=p, rows_per_person=person)
     levels = RowLattice.of(domain, None).levels
     span, centre = np.full(p, float(levels)), np.full(p, float(levels // 3))
     query = ColumnSquares(-span, span, centre, np.arange(1.0, p + 1), np.arange(float(p)))
-    far, near = np.full((1, p), -9.0), np.full((1, p), (levels // 3) / levels)
+    far, near = np.full((person, p), -9.0), np.full((person, p), (levels // 3) / levels)
     move, encoder = squared_move(far, near, domain, query, lambda e: ColumnTotals(-span, span))
-    assert 1 - 1e-8 <= move / hidden(query, encoder, p, 1) <= 1
+    assert 1 - 1e-8 <= move / hidden(query, encoder, p, person) <= 1
 
 
-def test_two_rows_in_different_bins_attain_the_bound_of_the_counts():
-    domain = gv.Domain(bounds=(-1, 1), n_features=1)
+def columns_of_a_ball(p):
+    """A domain with a norm alone, its largest coordinate, and weights of which the first is small."""
+    domain = gv.Domain(data_norm=1.0, n_features=p)
+    span = np.full(p, float(math.isqrt(RowLattice.of(domain, None).row_square)))
+    return domain, span, np.append(1.0, np.full(p - 1, 9.0)), np.arange(float(p))
+
+
+@pytest.mark.parametrize("p", [4, 9])
+def test_opposite_rows_attain_the_bound_of_the_means_in_a_ball(p):
+    domain, span, weights, which = columns_of_a_ball(p)
+    query = ColumnMeans(-span, span, weights, which)
+    rows = np.eye(p)[-1:]
+    move, encoder = squared_move(rows, -rows, domain, query, lambda e: ColumnTotals(-span, span))
+    assert 1 - 1e-4 <= move / hidden(query, encoder, p, 1) <= 1
+
+
+@pytest.mark.parametrize("p", [4, 9])
+def test_orthogonal_rows_attain_the_bound_of_the_squares_in_a_ball(p):
+    domain, span, weights, which = columns_of_a_ball(p)
+    query = ColumnSquares(-span, span, np.zeros(p), weights, which)
+    one, other = np.eye(p)[-2:]
+    move, encoder = squared_move(one[None], other[None], domain, query, lambda e: ColumnTotals(-span, span))
+    assert 1 - 1e-4 <= move / hidden(query, encoder, p, 1) <= 1
+
+
+@pytest.mark.parametrize("p", [25, 40])
+def test_a_centre_on_the_sphere_counts_in_the_bound_of_the_squares(p):
+    """The row opposite to the centre against the centre itself: half of the squared bound, four times that of c = 0."""
+    domain, span, weights, which = columns_of_a_ball(p)
+    rows = np.eye(p)[-1:]
+    query = ColumnSquares(-span, span, -span * rows[0], weights, which)
+    move, encoder = squared_move(rows, -rows, domain, query, lambda e: ColumnTotals(-span, span))
+    assert 0.5 - 1e-4 <= move / hidden(query, encoder, p, 1) <= 0.5
+
+
+@pytest.mark.parametrize("person", [1, 3])
+def test_two_rows_in_different_bins_attain_the_bound_of_the_counts(person):
+    domain = gv.Domain(bounds=(-1, 1), n_features=1, rows_per_person=person)
     span = np.full(1, float(RowLattice.of(domain, None).levels))
     query = NormCounts(RowMap.of(np.eye(1) / span, np.zeros(1), -span, span), np.array([0.5]))
-    one, other = np.ones((1, 1)), np.zeros((1, 1))
+    one, other = np.ones((person, 1)), np.zeros((person, 1))
     move, encoder = squared_move(one, other, domain, query, lambda e: NormCounter(query))
-    assert move == 2 == round(hidden(query, encoder, 1, 1))
+    assert move == 2 * person**2 == round(hidden(query, encoder, 1, person))
     cells = CellCounts(np.zeros(1))
     move, encoder = squared_move(one, -one, domain, cells, lambda e: CellCounter(cells, e.lattice.levels))
-    assert move == 2 * len(CELL_LEVELS) == round(hidden(cells, encoder, 1, 1))
+    assert move == 2 * len(CELL_LEVELS) * person**2 == round(hidden(cells, encoder, 1, person))
 
 
 def test_squares_expand_to_the_direct_sum():
