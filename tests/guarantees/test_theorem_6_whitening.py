@@ -75,6 +75,28 @@ def test_a_mapped_row_depends_on_its_own_record_alone_and_keeps_the_ball(seed, p
     assert (integers(together) ** 2).sum(axis=1).max() <= lattice.row_square
 
 
+@pytest.mark.parametrize("p", [1, 3, 12])
+def test_rows_at_the_centre_and_on_the_inner_sphere_have_no_excess(p):
+    """Norm zero, and norm equal to the inner radius: both encode to zero, never to NaN."""
+    span = edge(p)
+    row_map = RowMap.of(np.eye(p) / 2.0**20, np.zeros(p), np.full(p, -span), np.full(p, span))
+    rows = np.zeros((3, p))
+    rows[1, 0], rows[2, 0] = 1.0, np.nan
+    (norm,) = np.linalg.norm(mapped(encoded(rows[1:2], BASE), row_map) * 2.0**-row_map.exponents, axis=1)
+    out, _ = encode(rows, Excess(row_map, float(norm), 2.0 * float(norm)), p)
+    np.testing.assert_array_equal(out, np.zeros((3, p)))
+
+
+def test_the_ball_is_kept_whatever_the_margin():
+    """Rounding outwards without a margin, or a length far too long: the exact check shortens the row."""
+    rows, p = np.random.default_rng(0).normal(size=(200, 7)), 7
+    largest = np.full(p, np.finfo(float).max)
+    for ball, row_square in ((100.0, 100.0**2), (1e5, 50.0**2), (2.0**20, 0.0)):
+        out = np.empty_like(rows)
+        encode_ball(rows, np.zeros(p), np.ones(p), np.stack([-largest, largest]), 0.0, 1e-3, ball, row_square, out)
+        assert (integers(out) ** 2).sum(axis=1).max() <= row_square
+
+
 def test_excess_and_moments_add_up_to_the_longer_radius():
     """What is cut off at R and what is kept make up what is kept at R₂, in every direction."""
     rng = np.random.default_rng(0)
