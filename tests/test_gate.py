@@ -96,7 +96,8 @@ def test_the_sentence_never_says_more_than_holds():
         assert said < 1.001 * item.event.epsilon(1e-6)
 
 
-def test_an_event_that_does_not_keep_its_budget_is_refused_before_the_charge(monkeypatch):
+@pytest.mark.parametrize("rounds", [1, "auto"])
+def test_an_event_that_does_not_keep_its_budget_is_refused_before_the_charge(rounds, monkeypatch):
     from graphveil.privacy import calibration
 
     monkeypatch.setattr(calibration, "analytic_mu", lambda budget: 1.01 * budget.mu)
@@ -106,7 +107,7 @@ def test_an_event_that_does_not_keep_its_budget_is_refused_before_the_charge(mon
             raise AssertionError("charged")
 
     with pytest.raises(GuaranteeError, match="does not keep the budget"):
-        gv.release(ROWS, domain=WIDE, budget=BUDGET, ledger=Ledger(), dataset="d")
+        gv.release(ROWS, domain=WIDE, budget=BUDGET, rounds=rounds, ledger=Ledger(), dataset="d")
 
 
 def test_the_lattice_counts_in_what_an_event_keeps():

@@ -1,5 +1,7 @@
 """Several rounds: every answer has its declared noise, one charge comes first, and nothing is drawn beyond it."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,9 +9,10 @@ from scipy import stats
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
 from graphveil.privacy import calibration, randomness
+from graphveil.privacy.mechanisms import step_for
 from graphveil.recovery import recipe
 from graphveil.rows import statistics
-from graphveil.spec.lattice import MomentLayout
+from graphveil.spec.lattice import MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts
 
 BUDGET = gv.Budget(1.0, 1e-6)
@@ -30,34 +33,50 @@ def statistic_for(query, lattice):
     return statistics.MappedMoments(query, query.lattice(P), MomentLayout(P, augment))
 
 
-def standardised_noise(item):
-    """(noisy - exact)/sd of every number of every round, by kind of question."""
+def noise_by_round(item):
+    """(noisy - exact)/sd of every number, round by round: pairs (kind of question, noise by group)."""
     from graphveil.rows.clipping import Encoder
 
     encoder = Encoder(DOMAIN, None, shift=True)
     encoded = np.empty(ROWS.shape)
     encoder.encode(np.ascontiguousarray(ROWS), None, encoded)
-    found = {}
+    found = []
     for a_round in item.rounds:
         statistic = statistic_for(a_round.query, encoder.lattice)
         for start in range(0, len(encoded), 8192):
             statistic.update(encoded[start : start + 8192])
         exact = statistic.answer(a_round.query)
-        for name, values in a_round.values.items():
-            noise = values / a_round.factor - exact[name].astype(float)
-            found.setdefault((type(a_round.query), name), []).append(noise / a_round.step.sd(name))
+        noise = {
+            name: (values / a_round.factor - exact[name].astype(float)) / a_round.step.sd(name)
+            for name, values in a_round.values.items()
+        }
+        found.append((type(a_round.query), noise))
+    return found
+
+
+def by_kind(rounds):
+    """The same noise by kind of question and group."""
+    found = {}
+    for kind, noise in rounds:
+        for name, values in noise.items():
+            found.setdefault((kind, name), []).append(values)
     return {key: np.concatenate(parts) for key, parts in found.items()}
 
 
-def adaptive(**options):
-    return gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(3.0, 1e-6), augment="mean", rounds="auto", **options)
+def adaptive(domain=DOMAIN, **options):
+    return gv.release(ROWS, domain=domain, budget=gv.Budget(3.0, 1e-6), augment="mean", rounds="auto", **options)
 
 
-def test_every_answer_of_every_round_has_its_noise():
+@pytest.fixture(scope="module")
+def unseeded_noise():
+    return [noise_by_round(adaptive()) for _ in range(40)]
+
+
+def test_every_answer_of_every_round_has_its_noise(unseeded_noise):
     """Unseeded releases; chi-square with controls: 0.8 and 1.25 of the declared noise are rejected."""
     gathered = {}
-    for _ in range(40):
-        for key, values in standardised_noise(adaptive()).items():
+    for rounds in unseeded_noise:
+        for key, values in by_kind(rounds).items():
             gathered.setdefault(key, []).append(values)
     assert {kind for kind, _ in gathered} == {ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, Excess}
     for key, parts in gathered.items():
@@ -69,6 +88,47 @@ def test_every_answer_of_every_round_has_its_noise():
         if z.size > 400:
             assert law.sf(total / 0.8**2) < 1e-3, key
             assert law.cdf(total / 1.25**2) < 1e-3, key
+
+
+def test_no_round_repeats_the_noise_of_another(unseeded_noise):
+    """Products of the noise of any two rounds of a release, place by place, sum to nothing; so they do by name."""
+    products = {}
+    for rounds in unseeded_noise:
+        for (_, one), (_, other) in combinations(rounds, 2):
+            pairs = {name: (one[name], other[name]) for name in one.keys() & other.keys()}
+            pairs["place"] = np.concatenate([*one.values()]), np.concatenate([*other.values()])
+            for name, (x, y) in pairs.items():
+                size = min(x.size, y.size)
+                products.setdefault(name, []).append(x[:size] * y[:size])
+    assert {"place", "diagonal", "off_diagonal", "trace", "counts", "squares", "means"} <= products.keys()
+    for name, parts in products.items():
+        z = np.concatenate(parts)
+        assert z.size > 36, name
+        assert abs(z.sum()) < 6.0 * np.sqrt(z.size), name
+
+
+def test_every_round_hides_all_rows_of_a_person():
+    """The noise that a round drew is at least that of its own question, lattice, share and rows per person."""
+    domain = gv.Domain(bounds=(-60, 60), n_features=P, rows_per_person=2)
+    item = adaptive(domain, random_state=0)
+    base = RowLattice.of(domain, None)
+    assert {type(a.query) for a in item.rounds} >= {ColumnMeans, ColumnSquares, NormCounts, Moments}
+    for a_round in item.rounds:
+        query, step = a_round.query, a_round.step
+        lattice, layout = base, MomentLayout(P, gv.Constant())
+        if isinstance(query, Moments | Excess):
+            constant = isinstance(query, Moments) and query.constant > 0
+            lattice, layout = query.lattice(P), MomentLayout(P, gv.Constant() if constant else None)
+        needed = step_for(query, lattice, layout, base, 2, step.mu, 2.0**-70)
+        assert step.sensitivity >= needed.sensitivity
+        for group in needed.groups:
+            assert step.sd(group.name) >= group.sd, (type(query), group.name)
+
+
+def test_seeded_rounds_are_charged_as_infinite():
+    item = adaptive(random_state=0)
+    assert item.event.charged_mu == np.inf
+    assert "not private" in item.guarantee
 
 
 def test_one_charge_before_the_first_draw(monkeypatch):
@@ -97,12 +157,27 @@ def test_a_recipe_that_would_overspend_is_stopped_before_it_draws(what, monkeypa
         adaptive()
 
 
+def test_questions_of_one_pass_are_counted_together_before_any_is_answered(monkeypatch):
+    span = np.full(P, float(RowLattice.of(DOMAIN, None).levels))
+    query = ColumnMeans(-span, span, np.ones(P), np.arange(float(P)))
+
+    def greedy(setting):
+        yield [(query, 0.6), (query, 0.6)]
+
+    drawn = []
+    monkeypatch.setattr(recipe, "adaptive_rounds", greedy)
+    monkeypatch.setattr(randomness, "_opendp_draw", lambda measurement, count: drawn.append(count))
+    with pytest.raises(GuaranteeError, match="would cost more than was charged"):
+        adaptive()
+    assert not drawn
+
+
 def test_windows_have_sums_of_their_own():
     """Questions about other windows are not answered from earlier sums."""
     item = adaptive(random_state=0)
     windows = {a.query.low.tobytes() for a in item.rounds if isinstance(a.query, ColumnMeans | ColumnSquares)}
     assert len(windows) > 1
-    for values in standardised_noise(item).values():
+    for values in by_kind(noise_by_round(item)).values():
         assert np.abs(values).max() < 8
 
 
@@ -115,3 +190,15 @@ def test_the_reserve_covers_rounding_to_a_coarse_lattice():
         count = sum(group.count for group in step.groups)
         moved = 2.0**step.lattice * np.sqrt(2 * count)
         assert moved <= step.sensitivity * (1 - 1 / calibration.with_reserve(1.0))
+
+
+@pytest.mark.parametrize("mu", [1.0, 1e-3, 1e-5, 1e-6])
+@pytest.mark.parametrize("p", [1, 40])
+def test_the_lattice_never_outgrows_the_reserve(mu, p):
+    """The less a step may spend, the more noise it has, and the coarser a lattice the noise alone would allow."""
+    lattice = RowLattice.of(gv.Domain(bounds=(-1, 1), n_features=p), None)
+    step = step_for(Moments(1.0), lattice, MomentLayout(p, None), lattice, 1, mu, 2.0**-50)
+    count = sum(group.count for group in step.groups)
+    assert step.lattice > 0 or mu == 1.0
+    moved = 2.0**step.lattice * np.sqrt(2 * count) if step.lattice > 0 else 0.0
+    assert moved <= step.sensitivity * (1 - 1 / calibration.with_reserve(1.0))
