@@ -72,6 +72,16 @@ def test_default_noise_is_smaller_than_the_papers():
     assert (papers.noise_sd / ours.noise_sd).min() > 1.25
 
 
+@pytest.mark.parametrize("k", [1, 4])
+def test_papers_noise_hides_all_rows_of_a_person(k):
+    """β = k √2 R²/n √(2 log(1.25/δ))/ε for k rows, and what is charged stays the same."""
+    domain = gv.Domain(data_norm=5.0, rows_per_person=k)
+    item = gv.release(ROWS[:1000], domain=domain, budget=BUDGET, mechanism="paper")
+    beta = k * math.sqrt(2) * 25 / 1000 * math.sqrt(2 * math.log(1.25e6))
+    assert item.noise_scale == pytest.approx(beta, rel=1e-3)
+    assert item.event.mu == pytest.approx(1 / math.sqrt(2 * math.log(1.25e6)), rel=1e-3)
+
+
 def test_papers_mechanism_beyond_its_proof():
     domain = gv.Domain(data_norm=5.0)
     with pytest.raises(GuaranteeError, match=r"proved for epsilon ≤ 1 only, got epsilon=2\.0"):
