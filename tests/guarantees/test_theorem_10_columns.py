@@ -180,6 +180,7 @@ def test_questions_that_are_not_proved_are_refused():
         lambda: ColumnMeans(-one, one, one * 2.0**21, one * 0),
         lambda: ColumnMeans(-one, one, one, one),
         lambda: ColumnMeans(one, -one, one, one * 0),
+        lambda: ColumnMeans(-one, one, np.ones(2), np.zeros(2)),  # a column twice: the ball's bound counts it once
         lambda: ColumnSquares(-one, one, one * 5, one, one * 0),
         lambda: ColumnSquares(-one, one, one * 0.5, one, one * 0),
         lambda: NormCounts(RowMap.of(np.eye(1), 0 * one, -one, one), np.array([2.0, 1.0])),
