@@ -87,6 +87,16 @@ def test_rows_at_the_centre_and_on_the_inner_sphere_have_no_excess(p):
     np.testing.assert_array_equal(out, np.zeros((3, p)))
 
 
+def test_the_appended_constant_is_the_one_that_the_sensitivity_counts():
+    row_map = RowMap.of(np.eye(2) / 2.0**20, np.zeros(2), np.full(2, -edge(2)), np.full(2, edge(2)))
+    query = Moments(0.5, 0.5, row_map)
+    rows, lattice = encode(np.array([[3.0, 1.0]]), query, 2)
+    statistic = MappedMoments(query, lattice, MomentLayout(2, gv.Constant()))
+    statistic.update(encoded(np.array([[3.0, 1.0]]), BASE))
+    np.testing.assert_array_equal(statistic.answer(query)["off_diagonal"][1:].astype(float), rows[0] * lattice.constant)
+    assert (rows**2).sum() + lattice.constant**2 <= lattice.total_square
+
+
 def test_the_ball_is_kept_whatever_the_margin():
     """Rounding outwards without a margin, or a length far too long: the exact check shortens the row."""
     rows, p = np.random.default_rng(0).normal(size=(200, 7)), 7
