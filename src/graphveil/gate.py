@@ -374,9 +374,12 @@ class _Gate:
         exact = statistic.answer(query)
         factor = self._factor(query)
         values = {}
-        for group in step.groups:
-            noisy = _on_lattice(exact[group.name], step.lattice) + drawn[group.name].astype(object)
-            values[group.name] = noisy.astype(float) * 2.0**step.lattice * factor
+        try:
+            for group in step.groups:
+                noisy = _on_lattice(exact[group.name], step.lattice) + drawn[group.name].astype(object)
+                values[group.name] = noisy.astype(float) * 2.0**step.lattice * factor
+        finally:
+            exact.clear()  # nor after an interruption here
         return Round(query, step, factor, values)
 
     def _factor(self, query: Query) -> float:
@@ -419,7 +422,8 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
             PrivacyWarning,
             stacklevel=7,
         )
-    if not event.seeded and not event.keeps_budget and not allow_unproven:
+    unproven = allow_unproven and event.mechanism == "paper"
+    if not event.seeded and not event.keeps_budget and not unproven:
         raise GuaranteeError("The noise does not keep the budget; nothing is released.")
 
 

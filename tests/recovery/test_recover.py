@@ -203,3 +203,60 @@ def test_an_estimate_shows_itself_shortly_and_knows_its_names():
     assert repr(result).startswith("<Recovered: 3 columns, n_eff = ")
     np.testing.assert_allclose(result.partial_correlations, gv.metrics.partial_correlations(result.precision))
     np.testing.assert_allclose(np.diag(result.correlation), 1.0)
+
+
+FEW_ROWS = [  # model, p, n, ε, bounds in standard deviations
+    (3, 20, 2000, 1.0, 12),
+    (4, 8, 1000, 1.0, 4),
+    (3, 20, 1000, 1.0, 4),
+    (4, 20, 500, 1.0, 4),
+    (3, 5, 300, 1.0, 4),
+    (3, 10, 3000, 0.3, 12),
+    (4, 6, 50, 0.1, 4),
+]
+
+
+@pytest.mark.parametrize("cell", FEW_ROWS, ids=str)
+def test_few_rows_in_wide_bounds_never_explode(cell):
+    """Answering zero scores 1; an inverse of something too small scores anything."""
+    model, p, n, epsilon, width = cell
+    for seed in range(10):
+        theta, rows = rows_of(model, p, n, seed=seed)
+        bound = width * np.sqrt(np.diag(np.linalg.inv(theta)))
+        found, _ = recovered(rows, domain=gv.Domain(bounds=(-bound, bound)), budget=gv.Budget(epsilon, 1e-6), seed=seed)
+        assert gv.metrics.relative_loss(found.precision, theta) < 1.0
+
+
+def test_rows_that_fill_their_norm_are_flagged():
+    theta, rows = rows_of(3, 10, 20_000)
+    size = np.sqrt(np.trace(np.linalg.inv(theta)))
+    for rounds in (1, "auto"):
+        for factor, flagged in ((0.5, True), (1.25, False), (3.0, False)):
+            item = gv.release(
+                rows,
+                domain=gv.Domain(data_norm=factor * size),
+                budget=BUDGET,
+                augment="mean",
+                rounds=rounds,
+                random_state=0,
+            )
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = gv.recover(item)
+            assert found.saturated == flagged
+            assert any("Rows fill data_norm" in str(w.message) for w in caught) == flagged
+
+
+def test_a_rare_event_keeps_its_variance():
+    """Clipping takes all of what it takes from the rare column; its variance known beforehand must count."""
+    rng = np.random.default_rng(0)
+    ratios = []
+    for seed in range(10):
+        rows = rng.normal(size=(20_000, 12))
+        rows[:, 0] = rng.random(20_000) < 0.01
+        low, high = np.full(12, -4.0), np.full(12, 4.0)
+        low[0], high[0] = 0.0, 1.0
+        found, _ = recovered(rows, domain=gv.Domain(bounds=(low, high)), seed=seed)
+        ratios.append(found.covariance[0, 0] / rows[:, 0].var())
+    assert 0.7 < np.median(ratios) < 1.5
+    assert min(ratios) > 0.45

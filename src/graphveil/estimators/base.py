@@ -93,6 +93,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         if self._collection is None:
             self._collection = collect(self._domain(), self._augment())
         self._collection.add(X)
+        self.n_features_in_ = self._collection.n_features
         return self
 
     def release(self) -> Release:
@@ -152,12 +153,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     # ------------------------------------------------------------------ what a fitted covariance is good for
     def partial_correlations(self) -> "NDArray[np.float64]":
         """Correlations of pairs when all other columns are known; 1 on the diagonal."""
-        check_is_fitted(self)
+        check_is_fitted(self, "precision_")
         return partial_correlations(self.precision_)
 
     def mahalanobis(self, X: "ArrayLike") -> "NDArray[np.float64]":
         """Squared Mahalanobis distances of rows from ``location_``. The rows are yours; the result is not private."""
-        check_is_fitted(self)
+        check_is_fitted(self, "precision_")
         centred = self._centred(X)
         return np.asarray(np.einsum("ij,jk,ik->i", centred, self.precision_, centred))
 
@@ -170,7 +171,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             Rows that were not fitted to.
         y : ignored
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "precision_")
         centred = self._centred(X)
         return -negative_log_likelihood(self.precision_, centred.T @ centred / len(centred))
 
@@ -201,7 +202,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         return rows.reshape(-1, width) - self.location_
 
     def _names(self) -> list[str]:
-        check_is_fitted(self)
+        check_is_fitted(self, "precision_")
         columns = self.release_.columns
         return list(columns) if columns is not None else [f"x{j}" for j in range(self.n_features_in_)]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from graphveil.exceptions import InvalidParameter
+from graphveil.exceptions import InvalidParameter, SourceError
 from graphveil.rows.accumulate import accumulate
 from graphveil.rows.blocks import open_source
 from graphveil.rows.clipping import Encoder
@@ -38,6 +38,11 @@ class Collection(Unreleased):
     def add(self, batch: Any) -> None:
         """Add the rows of a batch: all of them, or none if it is refused."""
         blocks = open_source(batch, self.domain, self.augment)
+        if self.n_rows and blocks.n_features != self.n_features:
+            raise SourceError(
+                f"X has {blocks.n_features} features, but partial_fit is expecting {self.n_features} features as input, "
+                "as in the batches before."
+            )
         domain = self.domain.matched_to(blocks.columns, blocks.n_features)
         encoder = Encoder(domain, self.augment, shift=self.augment is not None)
         layout = MomentLayout(blocks.n_features, self.augment)

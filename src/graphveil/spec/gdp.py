@@ -46,7 +46,8 @@ def delta_of(mu: float, epsilon: float, eta: float = 0.0) -> float:
     # u and w are each off by at most 2⁻⁵²w; -u²/2 and log erfcx change by at most (|u| + 2) times that.
     error = (near + far) * (_FUNCTION_ERROR + (abs(u) + 2.0) * w * 2.0**-51)
     lattice = (1.0 + _exp(epsilon)) * eta * (1.0 + 2.0**-50) if eta else 0.0
-    return min(1.0, near - far + error + lattice)
+    # A δ too small for a float is not zero: the smallest float is above it.
+    return min(1.0, max(near - far + error + lattice, math.ulp(0.0)))
 
 
 def mu_of(epsilon: float, delta: float) -> float:

@@ -40,14 +40,15 @@ class RowMap:
 
     Guarantee
     ---------
-    ‖k - centre‖ ≤ 2²¹ and every column of ``integers`` has norm at most 2³¹, so by Cauchy–Schwarz every product and
-    every partial sum is an integer of at most 2⁵², in any order: float64 is exact, and z is a function of its own
-    record alone. Proof: ``privacy/proofs/whitening.md`` (theorem 6).
+    ‖clip(k) - centre‖ ≤ 2²¹ and every column of ``integers`` has norm at most 2³¹, so by Cauchy–Schwarz every product
+    and every partial sum is an integer of at most 2⁵², in any order: float64 is exact, and z is a function of its
+    own record alone. Proof: ``privacy/proofs/whitening.md`` (theorem 6).
 
     Attributes
     ----------
     low, high : (p,) arrays of integers
-        The window; the whole lattice unless a column was given narrower bounds.
+        The window; the whole lattice unless a column was given narrower bounds. It lies in the ball of the rows, or is
+        ±2²⁰ everywhere and changes nothing.
     centre : (p,) array of integers
     integers : (p, p) array of integers
     exponents : (p,) array of integers
@@ -69,8 +70,10 @@ class RowMap:
                 raise InvalidParameter("a map of rows must be made of integers.")
         if not np.sum(self.centre**2) <= MAX_SQUARE:
             raise InvalidParameter("the centre of a map must lie in the ball of the rows.")
-        if (self.low > self.high).any() or np.maximum(self.low**2, self.high**2).max() > MAX_SQUARE:
-            raise InvalidParameter("the window of a map must lie on the lattice of the rows.")
+        reach = np.maximum(np.abs(self.low), np.abs(self.high))
+        cuts = not ((self.low**2 == MAX_SQUARE) & (self.high**2 == MAX_SQUARE) & (self.low < self.high)).all()
+        if (self.low > self.high).any() or (cuts and np.sum(reach**2) > MAX_SQUARE):
+            raise InvalidParameter("the window of a map must lie in the ball of the rows, or contain it.")
         if (np.sum(self.integers.astype(object) ** 2, axis=0) > int(_COLUMN_NORM) ** 2).any():
             raise InvalidParameter("the columns of a map are too long for exact arithmetic.")
         if (np.abs(self.exponents) > 900).any():
@@ -128,6 +131,8 @@ class Query:
         if inner:
             inner["integers"] = inner["integers"].reshape(inner["centre"].size, -1)
             content["row_map"] = RowMap(**inner)
+        elif kind is NormCounts:
+            content["row_map"] = None
         return kind(**content)
 
 
