@@ -49,7 +49,9 @@ def random_queries(rng, p, lattice):
     which = which if which.size else np.zeros(1)
     weights = np.floor(2.0 ** rng.uniform(0, 20, size=which.size))
     centre = np.floor(rng.uniform(low, high))
-    row_map = RowMap.of(rng.normal(size=(p, p)) / span, np.zeros(p), low, high)
+    whole = np.full(p, 2.0**20)  # a norm alone: maps have no windows
+    windows = (low, high) if lattice.levels else (-whole, whole)
+    row_map = RowMap.of(rng.normal(size=(p, p)) / span, np.zeros(p), *windows)
     queries = [
         (ColumnMeans(low, high, weights, which), lambda e: ColumnTotals(low, high)),
         (ColumnSquares(low, high, centre, weights, which), lambda e: ColumnTotals(low, high)),

@@ -180,3 +180,13 @@ ONES = np.ones(2)
 def test_maps_that_would_not_be_exact_are_refused(make, message):
     with pytest.raises(InvalidParameter, match=message):
         make()
+
+
+def test_a_window_outside_of_the_ball_is_refused():
+    """Products are exact only for rows in the ball: a window must lie in it, or be so wide that it changes nothing."""
+    whole, matrix = np.full(4, 2.0**20), np.eye(4)
+    RowMap.of(matrix, np.zeros(4), -whole, whole)
+    RowMap.of(matrix, np.zeros(4), -whole / 2, whole / 2)
+    for low, high in [(-whole, whole / 2), (whole, whole), (-whole - 1, whole + 1), (-0.6 * whole, 0.6 * whole)]:
+        with pytest.raises(InvalidParameter, match="must lie in the ball of the rows"):
+            RowMap.of(matrix, np.zeros(4), np.rint(low), np.rint(high))

@@ -132,8 +132,8 @@ def recover(release: Release) -> Recovered:
         )
     if result.saturated:
         warnings.warn(
-            f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate describes "
-            "shortened rows. Give a larger public norm, or bounds.",
+            f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
+            "describes shortened rows. Give a larger public norm, or bounds.",
             PrivacyWarning,
             stacklevel=2,
         )

@@ -25,23 +25,24 @@ class Collection(Unreleased):
     augment : Augment
     """
 
-    __slots__ = ("_moments", "augment", "domain", "n_features", "n_rows")
+    __slots__ = ("_given", "_moments", "augment", "domain", "n_features", "n_rows")
 
     def __init__(self, domain: Domain, augment: Augment) -> None:
         if domain.seeks_norm:
             raise InvalidParameter.of("data_norm", "a number when rows are collected batch by batch", domain.data_norm)
-        self.domain, self.augment = domain, augment
+        self.domain = self._given = domain
+        self.augment = augment
         self.n_features = 0
         self.n_rows = 0
         self._moments: list[RowMoments] = []
 
     def add(self, batch: Any) -> None:
         """Add the rows of a batch: all of them, or none if it is refused."""
-        blocks = open_source(batch, self.domain, self.augment)
+        blocks = open_source(batch, self._given, self.augment)
         if self.n_rows and blocks.n_features != self.n_features:
             raise SourceError(
-                f"X has {blocks.n_features} features, but partial_fit is expecting {self.n_features} features as input, "
-                "as in the batches before."
+                f"X has {blocks.n_features} features, but partial_fit is expecting {self.n_features} features as "
+                "input, as in the batches before."
             )
         domain = self.domain.matched_to(blocks.columns, blocks.n_features)
         encoder = Encoder(domain, self.augment, shift=self.augment is not None)
