@@ -146,7 +146,7 @@ def _recovered(release: Release) -> Recovered:
     if release.event.rounds == "adaptive":
         estimate = _replay(release)
         return Recovered(
-            precision=estimate.precision / scale,
+            precision=_inverse(estimate.covariance) / scale,
             covariance=estimate.covariance * scale,
             location=_inside(release, centre + half * estimate.location),
             n_eff=estimate.n_eff,
@@ -162,9 +162,8 @@ def _recovered(release: Release) -> Recovered:
     result = denoise(
         release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=_DETECTION
     )
-    precision = np.linalg.inv(result.matrix)
     return Recovered(
-        precision=(precision + precision.T) / 2.0 / scale,
+        precision=_inverse(result.matrix) / scale,
         covariance=result.matrix * scale,
         location=_inside(release, release.origin),
         n_eff=release.n_eff,
@@ -175,6 +174,11 @@ def _recovered(release: Release) -> Recovered:
         saturated=_fills_norm(release, result.matrix, (release.origin - centre) / half),
         columns=release.columns,
     )
+
+
+def _inverse(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    inverse = np.linalg.inv(covariance)
+    return np.asarray((inverse + inverse.T) / 2.0)
 
 
 def _fills_norm(release: Release, covariance: NDArray[np.float64], location: NDArray[np.float64]) -> bool:

@@ -54,7 +54,7 @@ class Estimate:
 
     Attributes
     ----------
-    covariance, precision : (p, p) arrays
+    covariance : (p, p) array
     location : (p,) array
     columns : Columns
         What is known of each column's variance beforehand.
@@ -66,7 +66,6 @@ class Estimate:
     """
 
     covariance: Vector
-    precision: Vector
     location: Vector
     columns: Columns
     undetermined: NDArray[np.bool_]
@@ -111,7 +110,8 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
         answers = yield questions
         last_bias = bias if number == len(parts) - 1 else None
         estimate = _absorb(setting, columns, answers, kept, first=number == 0, last_bias=last_bias)
-        location, whiten = estimate.location, _principal_whitening(estimate.covariance)
+        if number < len(parts) - 1:
+            location, whiten = estimate.location, _principal_whitening(estimate.covariance)
     return estimate
 
 
@@ -192,11 +192,9 @@ def _absorb(
         settled = np.clip(variance, columns.lowest, columns.highest)
     scale = np.sqrt(settled / variance)
     covariance = covariance * np.outer(scale, scale)
-    precision = np.linalg.inv(covariance)
     n_eff = 1.0 / (1.0 / n + result.relative_sd**2 / 2.0)
     return Estimate(
         covariance=(covariance + covariance.T) / 2.0,
-        precision=(precision + precision.T) / 2.0,
         location=location,
         columns=columns,
         undetermined=3.0 * noise * scale**2 > np.diag(covariance),

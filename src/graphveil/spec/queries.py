@@ -74,7 +74,8 @@ class RowMap:
         cuts = not ((self.low**2 == MAX_SQUARE) & (self.high**2 == MAX_SQUARE) & (self.low < self.high)).all()
         if (self.low > self.high).any() or (cuts and np.sum(reach**2) > MAX_SQUARE):
             raise InvalidParameter("the window of a map must lie in the ball of the rows, or contain it.")
-        if (np.sum(self.integers.astype(object) ** 2, axis=0) > int(_COLUMN_NORM) ** 2).any():
+        # At most 2¹⁶ squares are added, each rounded, so the sum is off by less than 2⁻³⁶ of itself.
+        if (np.sum(self.integers**2, axis=0) > _COLUMN_NORM**2 * (1.0 - 2.0**-36)).any():
             raise InvalidParameter("the columns of a map are too long for exact arithmetic.")
         if (np.abs(self.exponents) > 900).any():
             raise InvalidParameter("the scales of a map are too extreme for exact arithmetic.")
