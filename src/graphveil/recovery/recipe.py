@@ -58,6 +58,9 @@ class Estimate:
     location : (p,) array
     columns : Columns
         What is known of each column's variance beforehand.
+    noisy, back, noise : (p, p) array, (p, p) array, float
+        The covariance before denoising, off its diagonal: the true one plus ``back`` E ``back``' for a symmetric
+        Gaussian E with standard deviation ``noise`` on the diagonal and ``noise``/√2 off it.
     undetermined : (p,) array of bool
         Columns whose variance is less than three standard deviations of its noise.
     denoised : Denoised
@@ -69,6 +72,9 @@ class Estimate:
     location: Vector
     columns: Columns
     undetermined: NDArray[np.bool_]
+    noisy: Vector
+    back: Vector
+    noise: float
     denoised: Denoised
     n_eff: float
 
@@ -171,7 +177,7 @@ def _absorb(
         trust = max(0.0, 1.0 - p * mean_sd**2 / float(mean @ mean))
         noisy = noisy - trust**2 * (np.outer(mean, mean) - mean_sd**2 * np.eye(p))
         location = middle + np.linalg.solve(whiten.T, trust * mean)
-    n = setting.n_samples
+    n, plain = setting.n_samples, noisy
     along = np.ones(p) if first else _along_axes(np.diag(noisy), sd)
     noisy = noisy / np.sqrt(np.outer(along, along))
     result = denoise(
@@ -192,12 +198,16 @@ def _absorb(
         settled = np.clip(variance, columns.lowest, columns.highest)
     scale = np.sqrt(settled / variance)
     covariance = covariance * np.outer(scale, scale)
+    back = scale[:, None] * back
     n_eff = 1.0 / (1.0 / n + result.relative_sd**2 / 2.0)
     return Estimate(
         covariance=(covariance + covariance.T) / 2.0,
         location=location,
         columns=columns,
         undetermined=3.0 * noise * scale**2 > np.diag(covariance),
+        noisy=back @ plain @ back.T,
+        back=back,
+        noise=sd,
         denoised=result,
         n_eff=float(n_eff),
     )
