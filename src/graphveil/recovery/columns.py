@@ -99,11 +99,12 @@ class Columns:
         """Best of the variances known beforehand and those of a round, which has noise ``sd`` and a relative ``bias``.
 
         Those known beforehand are unbiased but noisy. A round's are sharp, but clipping cuts rare large rows, and
-        what it cuts may belong to one column, which then comes out too small by all of it: √p times ``bias``. The
-        bias is taken to be as large as that, or as a disagreement of more than two standard deviations shows.
+        what it cuts may belong to one column, which then comes out too small by all of it: √p times ``bias``. That is
+        thought possible from half a standard deviation of disagreement on, and certain beyond two.
         """
         square, apart = self.sd**2, variance - self.variance
-        size = np.where(apart < 0.0, min(bias * np.sqrt(variance.size), 1.0), bias)
+        doubt = np.clip(-apart / np.hypot(self.sd, sd) - 0.5, 0.0, 1.0)
+        size = np.maximum(doubt * min(bias * np.sqrt(variance.size), 1.0), bias)
         bias_square = np.maximum((size * self.variance) ** 2, apart**2 - 4.0 * (square + sd**2))
         with np.errstate(invalid="ignore"):
             trust = np.where(np.isinf(square), 1.0, square / (square + sd**2 + bias_square))
