@@ -50,7 +50,7 @@ _HOME = {
     "release": "graphveil.gate",
     "ridge_precision": "graphveil.solvers.ridge",
 }
-_MODULES = ("exceptions", "metrics", "simulate")
+_MODULES = ("datasets", "exceptions", "metrics", "simulate")
 
 __all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605 - the map above is the one list
 

@@ -1,0 +1,54 @@
+"""What every data set is returned as."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Dataset"]
+
+
+# Compared by identity: equality of arrays is an array.
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows, and what is publicly known about them. What does not apply is None.
+
+    Every call of a loader makes new arrays: change them as you like.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, p)
+        The numbers as published, float64, in C order.
+    columns : tuple of str
+        Names of the p columns.
+    source : str
+        Who made the data, and where this copy comes from.
+    licence : str
+        What is known about the terms, including what is not known.
+    description : str
+        What a row is, and what to watch out for.
+    labels : ndarray of shape (n,), optional
+        The class of each row, as text.
+    edges : tuple of pairs of str, optional
+        A graph on the columns, from the literature. Both names of a pair are in the order of ``columns``, and so are
+        the pairs.
+    directed_edges : tuple of pairs of str, optional
+        The same graph as (cause, effect).
+    bounds : mapping of str to (float, float), optional
+        For each column what a value can be, from a codebook or an instrument, never from the rows. It may be given
+        to :class:`graphveil.Domain`.
+    rows_per_person : int, optional
+        The most rows that one person has, by the design of the study. None where rows are not people.
+    """
+
+    rows: NDArray[np.float64] = field(repr=False)
+    columns: tuple[str, ...]
+    source: str = field(repr=False)
+    licence: str = field(repr=False)
+    description: str = field(repr=False)
+    labels: NDArray[np.str_] | None = field(default=None, repr=False)
+    edges: tuple[tuple[str, str], ...] | None = field(default=None, repr=False)
+    directed_edges: tuple[tuple[str, str], ...] | None = field(default=None, repr=False)
+    bounds: Mapping[str, tuple[float, float]] | None = field(default=None, repr=False)
+    rows_per_person: int | None = None
