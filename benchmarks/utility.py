@@ -160,7 +160,7 @@ def bounds_part(reps):
 
 
 def tails_part(reps):
-    """Shape error: of the precision in units of the rows' own standard deviations, against that of the clamped rows."""
+    """Shape error: up to one scalar, in standard units; against the truth where there is one, else clamped rows."""
     n, p, budget = 10_000, 20, gv.Budget(1.0, 1e-6)
     theta = gv.simulate.paper_model(4, p, random_state=0)
     spread = np.sqrt(np.diag(np.linalg.inv(theta)))
@@ -185,8 +185,11 @@ def tails_part(reps):
             else:
                 covariance = found.covariance
             sd = clamped.std(axis=0)
+            truth = np.linalg.inv(np.corrcoef(clamped.T))
+            if kind in ("Gaussian", "t, 5 degrees of freedom"):
+                truth, sd = theta * np.outer(spread, spread), np.ones(p)
             shape = np.linalg.inv(covariance) * np.outer(sd, sd)
-            losses.append(error(shape, np.linalg.inv(np.corrcoef(clamped.T))))
+            losses.append(error(shape * np.sum(shape * truth) / np.sum(shape**2), truth))
         yield f"{kind}, p = {p}, n = {n:,}, ε = 1", losses, [], 1.0
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphveil.estimators.dense import PrivatePrecision as PrivatePrecision
+    from graphveil.estimators.network import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
     from graphveil.gate import release as release
     from graphveil.recovery.precision import recover as recover
@@ -39,6 +40,7 @@ _HOME = {
     "Constant": "graphveil.spec.augment",
     "Domain": "graphveil.spec.domain",
     "Labels": "graphveil.spec.augment",
+    "PrivateGraphicalLasso": "graphveil.estimators.network",
     "PrivatePrecision": "graphveil.estimators.dense",
     "PrivateRidge": "graphveil.estimators.ridge",
     "Release": "graphveil.spec.released",

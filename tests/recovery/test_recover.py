@@ -260,3 +260,15 @@ def test_a_rare_event_keeps_its_variance():
         ratios.append(found.covariance[0, 0] / rows[:, 0].var())
     assert 0.7 < np.median(ratios) < 1.5
     assert min(ratios) > 0.45
+
+
+def test_a_false_alarm_far_out_does_not_upset_the_scale():
+    p, sd = 100, 150.0
+    norms = np.sqrt(np.random.default_rng(0).chisquare(p, size=100_000))
+    edges = norm_edges(p, 1000.0, 1e-3)
+    counts = np.histogram(norms, np.concatenate([[0], edges.inner, [np.inf]]))[0].astype(float)
+    counts[-3] += 5 * sd  # noise, once in a few million bins; at norm 60 √p it would outweigh everything
+    assert choose_radius(counts, sd, edges, p, noise=1e-4).kept > 0.97
+    rare = counts.copy()
+    rare[np.searchsorted(edges.inner, 5 * np.sqrt(p))] += 20 * sd  # a real tail
+    assert choose_radius(rare, sd, edges, p, noise=1e-4).kept < 0.95

@@ -4,19 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from graphveil.estimators.base import PrivateEstimator
-from graphveil.exceptions import InvalidParameter
+from graphveil.estimators.printed import PrintedEstimator
 from graphveil.gate import LedgerLike
 from graphveil.recovery.precision import recover
 from graphveil.solvers.ridge import ridge_precision
 from graphveil.spec import validate
-from graphveil.spec.augment import Augment
 from graphveil.spec.released import Release
 
 __all__ = ["PrivateRidge"]
 
 
-class PrivateRidge(PrivateEstimator):
+class PrivateRidge(PrintedEstimator):
     r"""Ridge precision matrix under differential privacy: −log det Θ + tr(SΘ) + α‖Θ − T‖² at its minimum.
 
     By default S is the denoised correlation matrix, T the identity, and the result is brought back to the columns'
@@ -89,39 +87,19 @@ class PrivateRidge(PrivateEstimator):
         self.mechanism = mechanism
         self.allow_unproven = allow_unproven
 
-    def _rounds(self) -> Any:
-        return 1 if self.mechanism == "paper" else "auto"
-
-    def _augment(self) -> Augment:
-        if self.mechanism == "paper" and not self.assume_centered:
-            raise InvalidParameter(
-                'mechanism="paper" takes rows to have mean zero: set assume_centered=True, and subtract a public '
-                "centre from the columns where they have not."
-            )
-        return super()._augment()
-
-    def _release_options(self) -> dict[str, Any]:
-        self._checked_alpha()  # before anything is spent
-        return super()._release_options() | {"mechanism": self.mechanism, "allow_unproven": self.allow_unproven}
-
-    def _checked_alpha(self) -> float | None:
-        """The penalty, or None for "auto"."""
+    def _checked_alpha(self) -> float | str:
         if isinstance(self.alpha, str) and self.alpha == "auto":
-            if self.mechanism == "paper":
-                raise InvalidParameter.of("alpha", 'a number with mechanism="paper"', self.alpha)
-            return None
+            return "auto"
         return validate.number("alpha", self.alpha, 'a positive number or "auto"', 0.0, np.inf, open_ends=True)
 
     def _estimate(self, release: Release) -> None:
-        alpha = self._checked_alpha()
         if release.event.mechanism == "paper":
-            if alpha is None:
-                raise InvalidParameter.of("alpha", "a number for a release by the paper's mechanism", self.alpha)
-            self.precision_ = ridge_precision(release.second_moment, alpha)
-            self.location_, self.n_eff_, self.alpha_ = release.origin, release.n_eff, alpha
+            self.alpha_ = self._papers_alpha()
+            self.precision_ = ridge_precision(release.second_moment, self.alpha_)
+            self.location_, self.n_eff_ = release.origin, release.n_eff
         else:
-            found = recover(release)
-            self.alpha_ = len(found.precision) / found.n_eff if alpha is None else alpha
+            found, alpha = recover(release), self._checked_alpha()
+            self.alpha_ = len(found.precision) / found.n_eff if isinstance(alpha, str) else alpha
             scale = np.sqrt(np.diag(found.covariance))
             self.precision_ = ridge_precision(found.correlation, self.alpha_, target=1.0) / np.outer(scale, scale)
             self.location_, self.n_eff_ = found.location, found.n_eff

@@ -22,7 +22,7 @@ _SHARE = 0.03  # of μ², for both together
 _COARSE = np.ldexp(1.0, np.arange(-128, 129, 2))
 _FINE = np.power(1.25, np.arange(25.0))  # from the lower end of two coarse bins to a factor of 13 above their upper end
 _VISIBLE = 5.0  # standard deviations that a coarse bin and its neighbour must hold together
-_TAIL = 4.0  # standard deviations by which a tail must exceed its noise
+_TAIL = 5.0  # standard deviations by which a tail must exceed its noise
 _SLACK = 1.5  # rows beyond the last visible tail are few, but their number is not known to be zero
 _LEAST_ROWS = 35.0  # standard deviations of a count: below this a quarter of the rows could hide in the noise
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from graphveil.exceptions import InvalidParameter, PrivacyWarning
 from graphveil.recovery.columns import Setting
 from graphveil.recovery.denoise import denoise
+from graphveil.recovery.law import NoisyCovariance
 from graphveil.recovery.norm import NORM_ROUNDS, mu_after_norm
 from graphveil.recovery.recipe import Estimate, adaptive_rounds, follow
 from graphveil.spec.augment import Labels
@@ -49,6 +50,8 @@ class Recovered:
         ``data_norm`` would help.
     columns : tuple of str or None
         Names of the columns, if they have any.
+    noisy : NoisyCovariance
+        The covariance before denoising, with the law of its noise.
     """
 
     precision: NDArray[np.float64]
@@ -61,6 +64,7 @@ class Recovered:
     unresolved: bool
     saturated: bool
     columns: tuple[str, ...] | None
+    noisy: NoisyCovariance
 
     @property
     def correlation(self) -> NDArray[np.float64]:
@@ -156,6 +160,13 @@ def _recovered(release: Release) -> Recovered:
             unresolved=estimate.denoised.unresolved,
             saturated=_fills_norm(release, estimate.covariance, estimate.location),
             columns=release.columns,
+            noisy=NoisyCovariance(
+                estimate.noisy * scale,
+                half[:, None] * estimate.back,
+                estimate.noise,
+                estimate.covariance * scale,
+                release.n_samples,
+            ),
         )
     p, sd = half.size, release.noise_scale
     trace_sd = sd * np.sqrt(p / (p + 1.0)) if "trace" in release.rounds[-1].values else sd * np.sqrt(p)
@@ -173,6 +184,7 @@ def _recovered(release: Release) -> Recovered:
         unresolved=result.unresolved,
         saturated=_fills_norm(release, result.matrix, (release.origin - centre) / half),
         columns=release.columns,
+        noisy=NoisyCovariance(release.second_moment, np.diag(half), sd, result.matrix * scale, release.n_samples),
     )
 
 

@@ -16,7 +16,8 @@ Vector = NDArray[np.float64]
 _GRID = 1.1 ** np.arange(-20, 45)  # in units of √p, the typical norm of a whitened row
 _FINE_GRID = np.unique(np.concatenate([_GRID, 1.1 ** np.arange(-4.0, 5.0, 0.2)]).round(12))
 _FINE_NOISE = 0.01
-_TAIL = 4.0  # a tail counts while its sum exceeds this many standard deviations
+_TAIL = 4.0  # a tail counts while its sum exceeds this many standard deviations,
+_FAR = 4.0  # and one more for every doubling beyond this many √p: a false alarm there would upset the whole scale
 _SMALLEST = 4  # no radius below the fifth edge: everything would be cut off
 
 
@@ -55,7 +56,8 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float)
     upper = edges.upper
     tails = np.cumsum(counts[::-1])[::-1]
     lengths = np.arange(counts.size, 0, -1)
-    seen = np.flatnonzero(tails > _TAIL * sd * np.sqrt(lengths))
+    needed = _TAIL + np.log2(np.maximum(upper / (_FAR * np.sqrt(p)), 1.0))
+    seen = np.flatnonzero(tails > needed * sd * np.sqrt(lengths))
     last = int(seen[-1]) if seen.size else counts.size - 1
     counts = np.where(np.arange(counts.size) <= last, counts, 0.0)
     squares = np.maximum(np.append(0.0, upper[:-1]), upper / 1.1) * upper

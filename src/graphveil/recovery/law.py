@@ -1,0 +1,78 @@
+r"""A released covariance before denoising, and the law of its noise: what every judgement about edges rests on.
+
+The released matrix is Y = Σ + B E B' + Z. E is the privacy noise of the last round, a symmetric Gaussian matrix with
+standard deviation s on the diagonal and s/√2 off it, brought back by B from the coordinates in which it was added. Z is
+what other rows of the same population would have changed, for Gaussian rows C^½ H C^½' with H of the same form and
+standard deviation √(2/n). Both are known once Σ is estimated, by the denoised C.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NoisyCovariance"]
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCovariance:
+    """Y and its law.
+
+    Attributes
+    ----------
+    matrix : (p, p) array
+        Y; unbiased but for clipping, maybe indefinite.
+    back : (p, p) array
+        B.
+    sd : float
+        s.
+    denoised : (p, p) array
+        C, positive definite.
+    n_samples : int
+    """
+
+    matrix: Matrix
+    back: Matrix
+    sd: float
+    denoised: Matrix
+    n_samples: int
+
+    @cached_property
+    def entry_sd(self) -> Matrix:
+        """Standard deviation of the noise of each entry."""
+        noise = [(self.back @ self.back.T, self.sd**2 / 2.0), (self.denoised, 1.0 / self.n_samples)]
+        variance = sum(size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in noise)
+        return np.asarray(np.sqrt(variance))
+
+    def precision_noise(self, precision: Matrix) -> list[tuple[Matrix, float]]:
+        """The noise of Θ(Y - Σ)Θ, to first order that of an inverse of Y.
+
+        Pairs (G, size), one for privacy and one for sampling: entries ij and kl have covariance
+        size·(G_ik G_jl + G_il G_jk).
+        """
+        through = precision @ self.back
+        return [
+            (through @ through.T, self.sd**2 / 2.0),
+            (precision @ self.denoised @ precision, 1.0 / self.n_samples),
+        ]
+
+    def draw(self, generator: np.random.Generator) -> Matrix:
+        """Noise like that of Y, independent of it."""
+        p = len(self.matrix)
+        privacy = self.back @ _gaussian_matrix(generator, p, self.sd) @ self.back.T
+        sampling = self._root @ _gaussian_matrix(generator, p, np.sqrt(2.0 / self.n_samples)) @ self._root.T
+        noise = privacy + sampling
+        return np.asarray((noise + noise.T) / 2.0)
+
+    @cached_property
+    def _root(self) -> Matrix:
+        return np.asarray(np.linalg.cholesky(self.denoised), dtype=np.float64)
+
+
+def _gaussian_matrix(generator: np.random.Generator, p: int, sd: float) -> Matrix:
+    """Symmetric Gaussian matrix, ``sd`` on the diagonal and ``sd``/√2 off it."""
+    half = generator.standard_normal((p, p)) * (sd / 2.0)
+    return np.asarray(half + half.T)

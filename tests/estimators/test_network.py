@@ -1,0 +1,126 @@
+"""PrivateGraphicalLasso: penalties that know the noise, the paper's Algorithm 2, and what it refuses."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import InvalidParameter, PrivacyWarning, UnboundedProblem
+
+THETA = gv.simulate.paper_model(4, 20, random_state=1)
+ROWS = gv.simulate.gaussian_rows(THETA, 4000, random_state=1)
+NORM = 1.25 * np.sqrt(np.trace(np.linalg.inv(THETA)))
+SETTINGS = {"epsilon": 1.0, "delta": 1e-4, "data_norm": NORM, "assume_centered": True}
+
+
+def auc(precision, theta):
+    upper = np.triu_indices(len(theta), 1)
+    return gv.metrics.roc_auc(np.abs(gv.metrics.partial_correlations(precision)), np.abs(theta) > 1e-9) if upper else 0
+
+
+def test_it_beats_the_dense_estimate_by_far_and_finds_the_edges():
+    sparse, dense, found = [], [], []
+    for seed in range(5):
+        model = gv.PrivateGraphicalLasso(**SETTINGS, random_state=seed).fit(ROWS)
+        sparse.append(gv.metrics.relative_loss(model.precision_, THETA))
+        dense.append(gv.metrics.relative_loss(gv.recover(model.release_).precision, THETA))
+        found.append(auc(model.precision_, THETA))
+    assert np.median(sparse) < 0.6 * np.median(dense)
+    assert max(sparse) < 1.1 * min(dense)
+    assert min(found) > 0.98
+
+
+def test_the_same_release_always_gives_the_same_network():
+    model = gv.PrivateGraphicalLasso(**SETTINGS).fit(ROWS)
+    again = gv.PrivateGraphicalLasso(**SETTINGS).fit_release(model.release_)
+    np.testing.assert_array_equal(model.precision_, again.precision_)
+    np.testing.assert_allclose(model.precision_ @ model.covariance_, np.eye(20), atol=1e-8)
+    assert model.alpha_.shape == (20, 20)
+    assert not model.alpha_.diagonal().any()
+
+
+def test_the_network_does_not_depend_on_units():
+    scale = 10.0 ** np.linspace(-3, 3, 20)
+    models = [
+        gv.PrivateGraphicalLasso(1.0, 1e-6, bounds=(-6 * s, 6 * s), random_state=0).fit(ROWS * s)
+        for s in (np.ones(20), scale)
+    ]
+    edges = [model.precision_ != 0 for model in models]
+    assert np.mean(edges[0] != edges[1]) < 0.02  # thinning draws other noise for another file
+    np.testing.assert_allclose(
+        models[1].precision_ * np.outer(scale, scale), models[0].precision_, rtol=0.2, atol=0.1 * np.abs(THETA).max()
+    )
+
+
+def test_other_ways_to_choose_the_penalty():
+    model = gv.PrivateGraphicalLasso(**SETTINGS, random_state=0).fit(ROWS)
+    release = model.release_
+    few = gv.PrivateGraphicalLasso(**SETTINGS, alpha="ebic").fit_release(release)
+    assert np.count_nonzero(few.precision_) <= np.count_nonzero(model.precision_)
+    found = gv.recover(release)
+    for alpha in (0.1, np.full((20, 20), 0.1)):
+        given = gv.PrivateGraphicalLasso(**SETTINGS, alpha=alpha).fit_release(release)
+        sd = np.sqrt(np.diag(found.covariance))
+        direct = gv.graphical_lasso(found.correlation, 0.1, penalize_diagonal=False).precision / np.outer(sd, sd)
+        np.testing.assert_allclose(given.precision_, direct, atol=1e-3 * np.abs(direct).max())
+    empty = gv.PrivateGraphicalLasso(**SETTINGS, alpha=10.0).fit_release(release)
+    assert np.count_nonzero(empty.precision_) == 20
+
+
+def test_papers_algorithm_2_as_printed():
+    """ADMM on S + E with the given λ, ρ; every entry penalised, the diagonal too."""
+    options = SETTINGS | {"epsilon": 0.9}
+    model = gv.PrivateGraphicalLasso(**options, alpha=0.6, mechanism="paper", max_iter=5000, random_state=0).fit(ROWS)
+    noisy = model.release_.second_moment
+    assert model.privacy_.mechanism == "paper"
+    expected = gv.graphical_lasso(noisy, 0.6, tol=1e-9)
+    np.testing.assert_allclose(model.precision_, expected.precision, atol=2e-3 * np.abs(expected.precision).max())
+
+
+def test_noise_that_makes_the_papers_problem_unbounded_is_named():
+    options = SETTINGS | {"epsilon": 0.05}
+    model = gv.PrivateGraphicalLasso(**options, alpha=1e-4, mechanism="paper", max_iter=200, random_state=0)
+    with pytest.raises(UnboundedProblem, match="alpha"):
+        model.fit(ROWS[:500])
+
+
+@pytest.mark.parametrize("cell", [(3, 30, 500, 0.5), (4, 10, 60, 0.1), (3, 5, 200, 1.0), (4, 40, 3000, 1.0)], ids=str)
+def test_few_records_give_a_careful_answer(cell):
+    model, p, n, epsilon = cell
+    theta = gv.simulate.paper_model(model, p, random_state=0)
+    norm = 1.25 * np.sqrt(np.trace(np.linalg.inv(theta)))
+    for seed in range(5):
+        rows = gv.simulate.gaussian_rows(theta, n, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)
+            network = gv.PrivateGraphicalLasso(epsilon, 1e-6, data_norm=norm, random_state=seed).fit(rows)
+            dense = gv.recover(network.release_).precision
+        error, bound = (gv.metrics.relative_loss(found, theta) for found in (network.precision_, dense))
+        assert error < min(1.0, 2 * bound)
+
+
+@pytest.mark.parametrize("kind", ["constant", "duplicate", "binary", "missing"])
+def test_hostile_columns_never_crash(kind):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(20_000, 5))
+    rows[:, 0] = {
+        "constant": np.ones(20_000),
+        "duplicate": rows[:, 1],
+        "binary": rng.random(20_000) < 0.01,
+        "missing": np.full(20_000, np.nan),
+    }[kind]
+    model = gv.PrivateGraphicalLasso(1.0, 1e-6, bounds=(-5, 5), random_state=0).fit(rows)
+    assert np.isfinite(model.precision_).all()
+    assert np.linalg.eigvalsh(model.precision_)[0] > 0
+
+
+@pytest.mark.parametrize("alpha", ["aut", -1.0, 0.0, np.nan, [[1.0, 2.0], [3.0, 1.0]], None])
+def test_wrong_penalties_are_refused_before_anything_is_spent(alpha):
+    class Ledger:
+        def charge(self, dataset, event):
+            raise AssertionError("charged")
+
+    model = gv.PrivateGraphicalLasso(**SETTINGS, alpha=alpha, ledger=Ledger(), dataset="d")
+    with pytest.raises(InvalidParameter, match="alpha must be a positive number, a symmetric matrix"):
+        model.fit(ROWS)

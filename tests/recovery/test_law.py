@@ -1,0 +1,54 @@
+"""The law of a released covariance: entry by entry, and of draws."""
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from graphveil._rng import generator_for
+from graphveil.recovery.law import NoisyCovariance
+
+RNG = np.random.default_rng(0)
+BACK = RNG.normal(size=(4, 4))
+COVARIANCE = np.cov(RNG.normal(size=(9, 4)).T)
+LAW = NoisyCovariance(COVARIANCE, BACK, 0.3, COVARIANCE, 50)
+
+
+def test_draws_have_the_declared_standard_deviations():
+    draws = np.array([LAW.draw(generator_for(str(i))) for i in range(4000)])
+    np.testing.assert_allclose(draws.std(axis=0), LAW.entry_sd, rtol=0.06)
+    assert np.abs(draws.mean(axis=0) / LAW.entry_sd).max() < 5 / np.sqrt(4000)
+    theta = np.linalg.inv(COVARIANCE)
+    variance = sum(
+        size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in LAW.precision_noise(theta)
+    )
+    np.testing.assert_allclose((theta @ draws @ theta).std(axis=0), np.sqrt(variance), rtol=0.06)
+
+
+def test_draws_are_symmetric_and_reproducible():
+    one, other = (LAW.draw(generator_for("a", "b")) for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(one, one.T)
+    assert (LAW.draw(generator_for("a", "c")) != one).any()
+
+
+@pytest.mark.parametrize("rounds", [1, "auto"])
+def test_released_covariances_follow_their_law(rounds):
+    """Over replications of rows and noise: (Y - Σ)/sd has mean zero and variance one, entry by entry."""
+    theta = gv.simulate.paper_model(3, 6)
+    sigma = np.linalg.inv(theta)
+    scores = []
+    for seed in range(60):
+        rows = gv.simulate.gaussian_rows(theta, 8000, random_state=seed)
+        item = gv.release(
+            rows,
+            domain=gv.Domain(data_norm=2.5 * np.sqrt(np.trace(sigma))),
+            budget=gv.Budget(1.0, 1e-6),
+            rounds=rounds,
+            random_state=seed,
+        )
+        noisy = gv.recover(item).noisy
+        same_scale = noisy.matrix * np.trace(sigma) / np.trace(noisy.matrix)  # clipping costs a little of the scale
+        scores.append((same_scale - sigma) / noisy.entry_sd)
+    off = np.array(scores)[:, *np.triu_indices(6, 1)]
+    assert np.abs(off.mean(axis=0)).max() < 0.6
+    assert 0.85 < np.sqrt(np.mean(off**2)) < 1.2
