@@ -8,6 +8,7 @@ Parts, each a table on the screen and rows of benchmarks/results/utility.csv:
   The paper's ridge beside it as printed: rows divided by the largest norm (which leaks it), classical noise, the
   penalty chosen by five-fold cross-validation on the raw rows (which leaks too).
 * `graphs`: other graphs, sizes, means and unequal variances, public bounds, the mean not known, δ = 1e-6.
+* `network`: the graphical lasso on the paper's models, a norm found in private, δ = 1/n; and the area under the ROC curve.
 * `few`: few rows in wide bounds, where little or nothing can be learnt.
 * `bounds`: what bounds cost that are too wide, and a norm that is found in private.
 * `tails`: heavy tails, skewed, binary and constant columns beside Gaussian ones.
@@ -87,6 +88,33 @@ def paper_part(reps):
             if rep < 5:
                 theirs.append(error(papers_ridge(rows, budget, rep), theta))
         yield f"model {model}, p = 100, n = {n:,}, ε = {epsilon:g}", mine, theirs, goal
+
+
+NETWORK_CELLS = [  # model, p, n, ε, goals for the error and the area under the ROC curve
+    (3, 20, 2000, 1.0, 0.12, 0.99),
+    (4, 20, 2000, 1.0, 0.10, 0.99),
+    (3, 20, 2000, 2.0, 0.066, 0.99),
+    (3, 100, 10_000, 1.0, 0.29, 0.99),
+    (4, 100, 10_000, 1.0, 0.29, 0.985),
+    (3, 100, 100_000, 1.0, 0.012, 1.0),
+    (4, 100, 100_000, 1.0, 0.017, 1.0),
+]
+
+
+def network_part(reps):
+    for model, p, n, epsilon, goal, least in NETWORK_CELLS:
+        losses, areas = [], []
+        for rep in range(reps):
+            theta = gv.simulate.paper_model(model, p, random_state=rep)
+            rows = gv.simulate.gaussian_rows(theta, n, random_state=60_000 + rep)
+            found = gv.PrivateGraphicalLasso(
+                epsilon, 1 / n, data_norm="private", assume_centered=True, random_state=rep
+            ).fit(rows)
+            losses.append(error(found.precision_, theta))
+            areas.append(gv.metrics.roc_auc(np.abs(found.partial_correlations()), theta != 0))
+        what = f"network, model {model}, p = {p}, n = {n:,}, ε = {epsilon:g}"
+        yield f"{what}: precision", losses, [], goal
+        yield f"{what}: 1 - AUC", [1 - area for area in areas], [], 1 - least
 
 
 def families(p, seed):
@@ -221,6 +249,7 @@ def real_part(reps):
 PARTS = {
     "paper": paper_part,
     "graphs": graphs_part,
+    "network": network_part,
     "few": few_part,
     "bounds": bounds_part,
     "tails": tails_part,

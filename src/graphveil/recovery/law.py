@@ -2,8 +2,9 @@ r"""A released covariance before denoising, and the law of its noise: what every
 
 The released matrix is Y = Σ + B E B' + Z. E is the privacy noise of the last round, a symmetric Gaussian matrix with
 standard deviation s on the diagonal and s/√2 off it, brought back by B from the coordinates in which it was added. Z is
-what other rows of the same population would have changed, for Gaussian rows C^½ H C^½' with H of the same form and
-standard deviation √(2/n). Both are known once Σ is estimated, by the denoised C.
+what other rows of the same population would have changed: C^½ H C^½' with H of the same form and standard deviation
+√(2v), where v is 1/n for Gaussian rows and more for heavier tails. Both are known once Σ is estimated, by the denoised
+C.
 """
 
 from dataclasses import dataclass
@@ -31,19 +32,20 @@ class NoisyCovariance:
         s.
     denoised : (p, p) array
         C, positive definite.
-    n_samples : int
+    sampling : float
+        v.
     """
 
     matrix: Matrix
     back: Matrix
     sd: float
     denoised: Matrix
-    n_samples: int
+    sampling: float
 
     @cached_property
     def entry_sd(self) -> Matrix:
         """Standard deviation of the noise of each entry."""
-        noise = [(self.back @ self.back.T, self.sd**2 / 2.0), (self.denoised, 1.0 / self.n_samples)]
+        noise = [(self.back @ self.back.T, self.sd**2 / 2.0), (self.denoised, self.sampling)]
         variance = sum(size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in noise)
         return np.asarray(np.sqrt(variance))
 
@@ -56,14 +58,14 @@ class NoisyCovariance:
         through = precision @ self.back
         return [
             (through @ through.T, self.sd**2 / 2.0),
-            (precision @ self.denoised @ precision, 1.0 / self.n_samples),
+            (precision @ self.denoised @ precision, self.sampling),
         ]
 
     def draw(self, generator: np.random.Generator) -> Matrix:
         """Noise like that of Y, independent of it."""
         p = len(self.matrix)
         privacy = self.back @ _gaussian_matrix(generator, p, self.sd) @ self.back.T
-        sampling = self._root @ _gaussian_matrix(generator, p, np.sqrt(2.0 / self.n_samples)) @ self._root.T
+        sampling = self._root @ _gaussian_matrix(generator, p, np.sqrt(2.0 * self.sampling)) @ self._root.T
         noise = privacy + sampling
         return np.asarray((noise + noise.T) / 2.0)
 

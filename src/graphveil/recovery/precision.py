@@ -165,7 +165,7 @@ def _recovered(release: Release) -> Recovered:
                 half[:, None] * estimate.back,
                 estimate.noise,
                 estimate.covariance * scale,
-                release.n_samples,
+                estimate.kurtosis / release.n_samples,
             ),
         )
     p, sd = half.size, release.noise_scale
@@ -184,7 +184,7 @@ def _recovered(release: Release) -> Recovered:
         unresolved=result.unresolved,
         saturated=_fills_norm(release, result.matrix, (release.origin - centre) / half),
         columns=release.columns,
-        noisy=NoisyCovariance(release.second_moment, np.diag(half), sd, result.matrix * scale, release.n_samples),
+        noisy=NoisyCovariance(release.second_moment, np.diag(half), sd, result.matrix * scale, 1.0 / release.n_samples),
     )
 
 

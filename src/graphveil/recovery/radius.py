@@ -18,6 +18,7 @@ _FINE_GRID = np.unique(np.concatenate([_GRID, 1.1 ** np.arange(-4.0, 5.0, 0.2)])
 _FINE_NOISE = 0.01
 _TAIL = 4.0  # a tail counts while its sum exceeds this many standard deviations,
 _FAR = 4.0  # and one more for every doubling beyond this many √p: a false alarm there would upset the whole scale
+_KURTOSIS = (0.5, 10.0)  # beyond these it is noise
 _SMALLEST = 4  # no radius below the fifth edge: everything would be cut off
 
 
@@ -36,11 +37,15 @@ class Edges:
 
 @dataclass(frozen=True)
 class Radius:
-    """``value`` to shorten to, share ``kept`` of the second moment, and the ``tail`` beyond which nothing is seen."""
+    """``value`` to shorten to, share ``kept`` of the second moment, and the ``tail`` beyond which nothing is seen.
+
+    ``kurtosis`` is E r⁴/(E r²)² over what it is for Gaussian rows: 1 for those, more for heavy tails.
+    """
 
     value: float
     kept: float
     tail: float
+    kurtosis: float
 
 
 def norm_edges(p: int, cap: float, noise: float) -> Edges:
@@ -68,4 +73,5 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float)
     kept = np.clip(kept, 0.005, 1.0)
     cost = (1.0 - kept) ** 2 * p + p * (p + 1) / 2.0 * (noise * radii**2 / kept) ** 2
     best = int(np.argmin(cost))
-    return Radius(float(radii[best]), float(kept[best]), float(upper[last]))
+    fourth = float((counts * squares**2).sum()) * max(float(counts.sum()), 1.0) / total**2 * p / (p + 2.0)
+    return Radius(float(radii[best]), float(kept[best]), float(upper[last]), float(np.clip(fourth, *_KURTOSIS)))

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from graphveil.recovery.columns import Columns, Setting, column_rounds
 from graphveil.recovery.denoise import Denoised, denoise
-from graphveil.recovery.radius import Edges, choose_radius, norm_edges
+from graphveil.recovery.radius import Edges, Radius, choose_radius, norm_edges
 from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import MAX_SQUARE, MomentLayout
 from graphveil.spec.queries import Excess, Moments, NormCounts, Query, RowMap
@@ -59,8 +59,11 @@ class Estimate:
     columns : Columns
         What is known of each column's variance beforehand.
     noisy, back, noise : (p, p) array, (p, p) array, float
-        The covariance before denoising, off its diagonal: the true one plus ``back`` E ``back``' for a symmetric
-        Gaussian E with standard deviation ``noise`` on the diagonal and ``noise``/√2 off it.
+        The covariance before denoising: the true one plus ``back`` E ``back``' for a symmetric Gaussian E with standard
+        deviation ``noise`` on the diagonal and ``noise``/√2 off it. What clipping may have changed is counted as if it
+        were noise of the same size, in all directions.
+    kurtosis : float
+        Of the whitened norms: sampling noise of second moments has this many times the variance of Gaussian rows'.
     undetermined : (p,) array of bool
         Columns whose variance is less than three standard deviations of its noise.
     denoised : Denoised
@@ -75,6 +78,7 @@ class Estimate:
     noisy: Vector
     back: Vector
     noise: float
+    kurtosis: float
     denoised: Denoised
     n_eff: float
 
@@ -105,17 +109,18 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
             edges = norm_edges(p, cap, noise)
             (norms,) = yield [(NormCounts(row_map, edges.inner), histogram * share)]
             last = number == len(parts) - 1
-            questions, kept = _questions(setting, norms, edges, row_map, share, (1.0 - histogram) * share, last=last)
+            questions, radius = _questions(setting, norms, edges, row_map, share, (1.0 - histogram) * share, last=last)
+            kept, kurtosis = radius.kept, radius.kurtosis
             # What clipping may have taken from one column, and how well the share it took is known at all.
             counted = noise * np.sqrt(edges.upper.size)
             bias = float(np.hypot((1.0 - kept) * np.sqrt(p), counted))
         else:
-            radius = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
-            constant = 0.0 if setting.centred else min(_CONSTANT, radius)
-            questions, kept, bias = [(Moments(radius, constant, row_map), share)], 1.0, 0.0
+            guess = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
+            constant = 0.0 if setting.centred else min(_CONSTANT, guess)
+            questions, kept, kurtosis, bias = [(Moments(guess, constant, row_map), share)], 1.0, 1.0, 0.0
         answers = yield questions
         last_bias = bias if number == len(parts) - 1 else None
-        estimate = _absorb(setting, columns, answers, kept, first=number == 0, last_bias=last_bias)
+        estimate = _absorb(setting, columns, answers, kept, kurtosis, first=number == 0, last_bias=last_bias)
         if number < len(parts) - 1:
             location, whiten = estimate.location, _principal_whitening(estimate.covariance)
     return estimate
@@ -134,8 +139,8 @@ def _plan(setting: Setting, left: float) -> tuple[tuple[float, ...], float]:
 
 def _questions(
     setting: Setting, norms: Round, edges: Edges, row_map: RowMap, share: float, rest: float, *, last: bool
-) -> tuple[Asked, float]:
-    """Moments at the radius that the norms suggest, and the excess where it can be seen; and the share kept."""
+) -> tuple[Asked, Radius]:
+    """Moments at the radius that the norms suggest, and the excess where it can be seen; and that radius."""
     p = setting.n_features
     excess = _EXCESS * share if last else 0.0
     radius = choose_radius(norms.values["counts"], norms.sd("counts"), edges, p, setting.noise(rest - excess))
@@ -146,11 +151,18 @@ def _questions(
     questions: Asked = [(Moments(radius.value, constant, row_map), rest - excess)]
     if excess:
         questions.append((Excess(row_map, radius.value, radius.tail), excess))
-    return questions, radius.kept
+    return questions, radius
 
 
 def _absorb(
-    setting: Setting, columns: Columns, answers: list[Round], kept: float, *, first: bool, last_bias: float | None
+    setting: Setting,
+    columns: Columns,
+    answers: list[Round],
+    kept: float,
+    kurtosis: float,
+    *,
+    first: bool,
+    last_bias: float | None,
 ) -> Estimate:
     """From the noisy moments of whitened rows to a new estimate; the last round comes with a guess of its bias."""
     p, unit = setting.n_features, setting.lattice.unit
@@ -163,7 +175,7 @@ def _absorb(
     constant = lattice.constant * lattice.unit
     full = layout.refined(moments.values, constant**2)
     noisy, sd = full[:p, :p], moments.sd("diagonal")
-    location = middle
+    location, lost = middle, 1.0 - kept
     if len(answers) > 1:
         cut_off = MomentLayout(p, None).refined(answers[1].values, 0.0)
         sd_off = answers[1].sd("diagonal")
@@ -207,7 +219,8 @@ def _absorb(
         undetermined=3.0 * noise * scale**2 > np.diag(covariance),
         noisy=back @ plain @ back.T,
         back=back,
-        noise=sd,
+        noise=float(np.hypot(sd, np.sqrt(2.0 / p) * lost)),
+        kurtosis=kurtosis,
         denoised=result,
         n_eff=float(n_eff),
     )
