@@ -8,7 +8,7 @@ Parts, each a table on the screen and rows of benchmarks/results/utility.csv:
   The paper's ridge beside it as printed: rows divided by the largest norm (which leaks it), classical noise, the
   penalty chosen by five-fold cross-validation on the raw rows (which leaks too).
 * `graphs`: other graphs, sizes, means and unequal variances, public bounds, the mean not known, δ = 1e-6.
-* `network`: the graphical lasso on the paper's models, a norm found in private, δ = 1/n; and the area under the ROC curve.
+* `network`: the graphical lasso on the paper's models, a norm found in private, δ = 1/n; error and area under the ROC.
 * `few`: few rows in wide bounds, where little or nothing can be learnt.
 * `bounds`: what bounds cost that are too wide, and a norm that is found in private.
 * `tails`: heavy tails, skewed, binary and constant columns beside Gaussian ones.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphveil.estimators.dense import PrivatePrecision as PrivatePrecision
+    from graphveil.estimators.lda import PrivateLDA as PrivateLDA
     from graphveil.estimators.network import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
     from graphveil.gate import release as release
@@ -41,6 +42,7 @@ _HOME = {
     "Domain": "graphveil.spec.domain",
     "Labels": "graphveil.spec.augment",
     "PrivateGraphicalLasso": "graphveil.estimators.network",
+    "PrivateLDA": "graphveil.estimators.lda",
     "PrivatePrecision": "graphveil.estimators.dense",
     "PrivateRidge": "graphveil.estimators.ridge",
     "Release": "graphveil.spec.released",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from graphveil.exceptions import GuaranteeError, InvalidParameter, PrivacyWarning, SourceError
 from graphveil.spec import validate
-from graphveil.spec.augment import Augment, Constant, checked_augment
+from graphveil.spec.augment import Augment, Constant, Labels, checked_augment
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from graphveil.rows.collection import Collection
     from graphveil.rows.unreleased import Statistic
 
-__all__ = ["LedgerLike", "collect", "release"]
+__all__ = ["LedgerLike", "collect", "labelled_rows", "release"]
 
 _MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
 
@@ -173,6 +173,25 @@ def collect(domain: Domain, augment: Augment) -> "Collection":
     from graphveil.rows.collection import Collection
 
     return Collection(domain, augment)
+
+
+def labelled_rows(source: Any, domain: Domain, labels: Labels) -> "tuple[Blocks, Domain]":
+    """Rows with an indicator column for each class but the last, and the domain of all columns together.
+
+    What comes back is a source for :func:`release`. The domain must have bounds.
+    """
+    from graphveil.rows.blocks import open_source
+    from graphveil.rows.indicators import WithIndicators
+
+    blocks = open_source(source, domain, labels)
+    domain = domain.matched_to(blocks.columns, blocks.n_features)
+    wide = WithIndicators(blocks, labels.classes)
+    extra = wide.n_features - blocks.n_features
+    bounds = tuple(
+        [*(end if isinstance(end, tuple) else (end,) * blocks.n_features), *[value] * extra]
+        for end, value in zip(domain.bounds, (0.0, 1.0), strict=True)
+    )
+    return wide, replace(domain, columns=wide.columns, n_features=wide.n_features, bounds=bounds)
 
 
 def _check_collected(collection: "Collection", domain: Domain, augment: Augment, *, adaptive: bool) -> None:

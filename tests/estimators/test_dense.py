@@ -130,3 +130,35 @@ def test_wrong_parameters_are_refused_at_fit():
         gv.PrivatePrecision(epsilon=1, delta=1e-6).fit(ROWS)
     with pytest.raises(NotFittedError):
         gv.PrivatePrecision(**SETTINGS).partial_correlations()
+
+
+def test_samples_of_the_fitted_gaussian():
+    model = gv.PrivatePrecision(**SETTINGS, random_state=0).fit(ROWS)
+    rows = model.sample(50_000, random_state=1)
+    np.testing.assert_allclose(rows.mean(axis=0), model.location_, atol=0.05)
+    np.testing.assert_allclose(np.cov(rows.T), model.covariance_, atol=0.05 * np.abs(model.covariance_).max())
+    assert (model.sample(5) != model.sample(5)).any()
+
+
+def test_conditional_means_are_regressions():
+    names = ["age", "bmi", "sbp", "dbp", "glucose", "pulse"]
+    model = gv.PrivatePrecision(**SETTINGS, random_state=0).fit(pd.DataFrame(ROWS, columns=names))
+    c, m = model.covariance_, model.location_
+    given, others = [1, 4], [0, 2, 3, 5]
+    slope = np.linalg.solve(c[np.ix_(given, given)], c[np.ix_(given, others)])
+    expected = m[others] + (ROWS[:7][:, given] - m[given]) @ slope
+    np.testing.assert_allclose(model.conditional_mean(ROWS[:7][:, given], ["bmi", "glucose"]), expected)
+    np.testing.assert_allclose(model.conditional_mean(ROWS[:7][:, given], given), expected)
+    for wrong in ([], ["weight"], ["bmi", "bmi"], [0, 1, 2, 3, 4, 5], [9]):
+        with pytest.raises(InvalidParameter, match="given must be some but not all columns"):
+            model.conditional_mean(ROWS[:7, : len(wrong)], wrong)
+
+
+def test_minimum_variance_weights():
+    model = gv.PrivatePrecision(**SETTINGS, random_state=0).fit(ROWS)
+    best = model.minimum_variance_weights()
+    assert best.sum() == pytest.approx(1.0)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        other = best + 0.1 * (step := rng.normal(size=6)) - 0.1 * step.mean()
+        assert best @ model.covariance_ @ best <= other @ model.covariance_ @ other

@@ -15,8 +15,7 @@ SETTINGS = {"epsilon": 1.0, "delta": 1e-4, "data_norm": NORM, "assume_centered":
 
 
 def auc(precision, theta):
-    upper = np.triu_indices(len(theta), 1)
-    return gv.metrics.roc_auc(np.abs(gv.metrics.partial_correlations(precision)), np.abs(theta) > 1e-9) if upper else 0
+    return gv.metrics.roc_auc(np.abs(gv.metrics.partial_correlations(precision)), np.abs(theta) > 1e-9)
 
 
 def test_it_beats_the_dense_estimate_by_far_and_finds_the_edges():
@@ -124,3 +123,59 @@ def test_wrong_penalties_are_refused_before_anything_is_spent(alpha):
     model = gv.PrivateGraphicalLasso(**SETTINGS, alpha=alpha, ledger=Ledger(), dataset="d")
     with pytest.raises(InvalidParameter, match="alpha must be a positive number, a symmetric matrix"):
         model.fit(ROWS)
+
+
+# ---------------------------------------------------------------------- intervals
+def covered(theta, n, epsilon, seeds, **domain):
+    """Shares of pairs whose interval covers, and of chosen edges that are none."""
+    upper = np.triu_indices(len(theta), 1)
+    truth = gv.metrics.partial_correlations(theta)[upper]
+    inside, false = [], []
+    for seed in seeds:
+        rows = gv.simulate.gaussian_rows(theta, n, random_state=seed)
+        edges = gv.PrivateGraphicalLasso(epsilon, 1e-6, **domain, random_state=seed).fit(rows).edge_intervals()
+        inside.append(np.mean((edges.lower[upper] <= truth) & (truth <= edges.upper[upper])))
+        chosen = edges.select(0.1)[upper]
+        false.append(np.sum(chosen & (truth == 0)) / max(chosen.sum(), 1))
+    return np.mean(inside), np.mean(false)
+
+
+@pytest.mark.parametrize("width", [0.0, 4.5])
+def test_intervals_cover_and_false_discoveries_are_few(width):
+    theta = gv.simulate.small_world_precision(20, random_state=2)
+    sigma = np.linalg.inv(theta)
+    bound = width * np.sqrt(np.diag(sigma))
+    domain = {"bounds": (-bound, bound)} if width else {"data_norm": 1.4 * np.sqrt(np.trace(sigma))}
+    inside, false = covered(theta, 4000, 1.0, range(10), **domain)
+    assert 0.92 < inside < 0.98
+    assert false < 0.16
+
+
+def test_no_interval_is_given_where_none_could_be_kept():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        model = gv.PrivateGraphicalLasso(0.1, 1e-6, data_norm=NORM, random_state=0).fit(ROWS[:1000])
+    edges = model.edge_intervals()
+    assert "intervals need at least 2 a column" in edges.reason
+    assert np.isnan(edges.lower).all()
+    assert not edges.select().any()
+    assert edges.reason in repr(edges)
+
+
+def test_intervals_are_wider_at_a_higher_level_and_the_same_every_time():
+    model = gv.PrivateGraphicalLasso(**SETTINGS, random_state=0).fit(ROWS)
+    narrow, wide, again = (model.edge_intervals(level) for level in (0.8, 0.99, 0.8))
+    off = ~np.eye(20, dtype=bool)
+    assert (wide.lower[off] < narrow.lower[off]).all()
+    assert (wide.upper[off] > narrow.upper[off]).all()
+    np.testing.assert_array_equal(narrow.lower, again.lower)
+    assert (narrow.estimate == narrow.estimate.T).all()
+    assert repr(narrow).startswith("<EdgeIntervals: 190 pairs at level 0.8")
+    assert narrow.select(0.01).sum() <= narrow.select(0.3).sum()
+    for wrong in (0.0, 1.0, "all"):
+        with pytest.raises(InvalidParameter, match="level must be"):
+            model.edge_intervals(wrong)
+    with pytest.raises(InvalidParameter, match="fdr must be"):
+        narrow.select(0)
+    with pytest.raises(InvalidParameter, match='need alpha="auto"'):
+        gv.PrivateGraphicalLasso(**SETTINGS, alpha=0.1).fit_release(model.release_).edge_intervals()

@@ -1,6 +1,7 @@
 """What every private estimator shares: one release per fit, and what can be read off a fitted covariance."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphveil.exceptions import GuaranteeError, InvalidParameter
 from graphveil.gate import LedgerLike, collect, release
 from graphveil.metrics import negative_log_likelihood, partial_correlations
+from graphveil.simulate.samplers import gaussian_rows
 from graphveil.spec.augment import Augment, Constant
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
@@ -124,7 +126,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         self.privacy_ = release.event
         self.n_features_in_ = len(self.precision_)
         if release.columns is not None:
-            self.feature_names_in_ = np.array(release.columns, dtype=object)
+            self.feature_names_in_ = np.array(release.columns[: self.n_features_in_], dtype=object)
         return self
 
     def _rounds(self) -> Any:
@@ -175,6 +177,40 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         centred = self._centred(X)
         return -negative_log_likelihood(self.precision_, centred.T @ centred / len(centred))
 
+    def sample(self, n_samples: int, random_state: int | None = None) -> "NDArray[np.float64]":
+        """Rows from the fitted Gaussian: synthetic, made of published numbers alone."""
+        check_is_fitted(self, "precision_")
+        return gaussian_rows(self.precision_, n_samples, random_state=random_state) + self.location_
+
+    def conditional_mean(self, X: "ArrayLike", given: Sequence[str | int]) -> "NDArray[np.float64]":
+        """What the other columns are expected to be, given some: the regression of the others on these.
+
+        Parameters
+        ----------
+        X : array of shape (n, len(given))
+            Values of the given columns.
+        given : sequence of str or int
+            Their names or numbers.
+
+        Returns
+        -------
+        ndarray of shape (n, p - len(given))
+            In the order of the remaining columns.
+        """
+        known = self._column_numbers(given)
+        rows = np.asarray(X, dtype=np.float64).reshape(-1, known.size)
+        others = np.setdiff1d(np.arange(self.n_features_in_), known)
+        precision = self.precision_
+        # For a Gaussian, the mean of the others moves by -Θ_oo⁻¹ Θ_ok times what the given ones are off by.
+        pull = np.linalg.solve(precision[np.ix_(others, others)], precision[np.ix_(others, known)])
+        return np.asarray(self.location_[others] - (rows - self.location_[known]) @ pull.T)
+
+    def minimum_variance_weights(self) -> "NDArray[np.float64]":
+        """Weights that add up to 1 and make the variance of the weighted sum of columns as small as possible."""
+        check_is_fitted(self, "precision_")
+        weights = self.precision_.sum(axis=1)
+        return np.asarray(weights / weights.sum())
+
     def to_frame(self) -> "pd.DataFrame":
         """Partial correlations as a table with the columns' names (needs pandas)."""
         pandas = _needed("pandas", "to_frame")
@@ -201,10 +237,21 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             )
         return rows.reshape(-1, width) - self.location_
 
+    def _column_numbers(self, given: Sequence[str | int]) -> "NDArray[np.intp]":
+        names = self._names()
+        numbers = [names.index(item) if item in names else item for item in given]
+        if not numbers or len(set(numbers)) != len(numbers) or not set(numbers) < set(range(len(names))):
+            raise InvalidParameter.of("given", "some but not all columns, by distinct names or numbers", given)
+        return np.array(numbers, dtype=np.intp)
+
     def _names(self) -> list[str]:
         check_is_fitted(self, "precision_")
         columns = self.release_.columns
-        return list(columns) if columns is not None else [f"x{j}" for j in range(self.n_features_in_)]
+        return (
+            list(columns[: self.n_features_in_])
+            if columns is not None
+            else [f"x{j}" for j in range(self.n_features_in_)]
+        )
 
 
 def _needed(package: str, method: str) -> Any:

@@ -130,6 +130,7 @@ def _calibration(noisy: NoisyCovariance, network: Network, n_eff: float, generat
 def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matrix, Matrix]:
     """Fisher's z of the corrected partial correlations, and its standard deviation to first order."""
     corrected = 2.0 * precision - precision @ S @ precision
+    corrected = (corrected + corrected.T) / 2.0
     diagonal = np.maximum(corrected.diagonal(), 0.1 * precision.diagonal())
     scale = 1.0 / np.sqrt(np.outer(diagonal, diagonal))
     r = np.clip(-corrected * scale, -_LARGEST, _LARGEST)
@@ -142,7 +143,7 @@ def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matri
         cross = 4.0 * scale * gram * own
         variance += size * (scale**2 * (np.outer(g, g) + gram**2) + 2.0 * own**2 + 2.0 * own.T**2 + cross + cross.T)
         variance += size * 4.0 * side * side.T * gram**2
-    return np.arctanh(r), np.asarray(np.sqrt(variance) / (1.0 - r**2))
+    return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - r**2))
 
 
 def _partial_correlations(precision: Matrix) -> Matrix:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from graphveil.rows.blocks import Block
 
-__all__ = ["accumulate"]
+__all__ = ["accumulate", "as_floats"]
 
 _PIECE_ENTRIES = 2**18  # 2 MB of encoded rows stay near a core's cache,
 _PIECE_ROWS = 2**10  # but the BLAS wants its sums at least this long
@@ -94,7 +94,7 @@ def _sum(pieces: "Iterator[Block]", encoder: Encoding, statistics: list[Statisti
     buffer = np.empty((_piece_rows(encoder.width), encoder.width))
     for rows, codes in pieces:
         encoded = buffer[: len(rows)]
-        encoder.encode(_as_floats(rows), codes, encoded)
+        encoder.encode(as_floats(rows), codes, encoded)
         for statistic in statistics:
             statistic.update(encoded)
         n_rows += len(rows)
@@ -119,7 +119,7 @@ def _pieces(blocks: Blocks, width: int, progress: Progress | None) -> "Iterator[
                 progress(done)
 
 
-def _as_floats(rows: "NDArray[np.generic]") -> "NDArray[np.float64]":
+def as_floats(rows: "NDArray[np.generic]") -> "NDArray[np.float64]":
     """C-contiguous, aligned float64; masked values become NaN."""
     with np.errstate(all="ignore"):  # a warning about a cast would tell something about a value
         if isinstance(rows, np.ma.MaskedArray):

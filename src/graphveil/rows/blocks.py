@@ -55,6 +55,9 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
     SourceError
         With the name of what is wrong (a column, a type, a shape), never with a value.
     """
+    if isinstance(source, Blocks):
+        _match(source, domain)
+        return source
     labels = augment if isinstance(augment, Labels) else None
     blocks = _open_batch(source, domain, labels)
     if blocks is not None:

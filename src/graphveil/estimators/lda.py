@@ -1,0 +1,185 @@
+"""Linear discriminant analysis, private end to end: the paper's classifier, from one release."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from graphveil.estimators.base import PrivateEstimator
+from graphveil.exceptions import InvalidParameter
+from graphveil.gate import LedgerLike, labelled_rows, release
+from graphveil.recovery.precision import recover
+from graphveil.spec.augment import Labels
+from graphveil.spec.domain import Domain
+from graphveil.spec.released import Release
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["PrivateLDA"]
+
+_LEAST_SHARE = 0.01  # of a class: noise may say that there is none
+
+
+class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    r"""Linear discriminant analysis under differential privacy: class shares, class means and scatter in one release.
+
+    The labels join the rows as indicator columns, and mean and covariance of all columns are released together, in
+    adaptive rounds and with one charge. Class shares are the means of the indicators, class means follow from their
+    covariance with the other columns, and the scatter within classes is what the indicators do not explain: the inverse
+    of a block of the precision matrix.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The guarantee, against replacing all rows of one person, labels included.
+    classes : sequence of str, int or bool
+        The classes, declared: never read off the data. A row with another label counts in equal parts for all.
+    bounds : pair (lower, upper) or mapping
+        What a value can be, from public knowledge; each a number or one per column.
+    rows_per_person, ledger, dataset, random_state
+        As in :class:`~graphveil.PrivatePrecision`.
+
+    Attributes
+    ----------
+    classes_ : (k,) array
+    priors_ : (k,) array
+        Shares of the classes.
+    means_ : (k, p) array
+        Class means.
+    precision_, covariance_ : (p, p) arrays
+        Within classes.
+    coef_, intercept_ : (k, p) and (k,) arrays
+        Scores are ``X @ coef_.T + intercept_``, log posterior probabilities up to a constant.
+    location_, n_eff_, release_, privacy_, n_features_in_, feature_names_in_
+        As in :class:`~graphveil.PrivatePrecision`.
+
+    Examples
+    --------
+    >>> import graphveil as gv
+    >>> data = gv.datasets.ionosphere()
+    >>> model = gv.PrivateLDA(epsilon=8.0, delta=1e-4, classes=["b", "g"], bounds=(-1, 1), random_state=0)
+    >>> model.fit(data.rows, data.labels).score(data.rows, data.labels) > 0.7
+    True
+    """
+
+    classes_: "NDArray[Any]"
+    priors_: "NDArray[np.float64]"
+    means_: "NDArray[np.float64]"
+    coef_: "NDArray[np.float64]"
+    intercept_: "NDArray[np.float64]"
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        classes: Sequence[str | int | bool],
+        bounds: Any = None,
+        rows_per_person: int = 1,
+        ledger: LedgerLike | None = None,
+        dataset: str | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta,
+            bounds=bounds,
+            rows_per_person=rows_per_person,
+            ledger=ledger,
+            dataset=dataset,
+            random_state=random_state,
+        )
+        self.classes = classes
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        # What the base class has and a classifier cannot use.
+        return [name for name in super()._get_param_names() if name not in ("data_norm", "assume_centered")]
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Release rows and labels together and make a classifier of it: one charge.
+
+        Parameters
+        ----------
+        X : array or data frame
+            The records.
+        y : list, 1-D array or series
+            Their labels.
+        """
+        labels = self._labels()
+        if y is None:
+            raise InvalidParameter("PrivateLDA.fit requires y to be passed, but the target y is None.")
+        if self.bounds is None:
+            raise InvalidParameter(
+                "PrivateLDA needs bounds=(lower, upper): what each column can be, from public knowledge."
+            )
+        domain = Domain(bounds=self.bounds, rows_per_person=self.rows_per_person)
+        source, wide = labelled_rows((X, y), domain, labels)
+        made = release(source, rounds="auto", **(self._release_options() | {"domain": wide}))
+        return self.fit_release(made)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Refused: a classifier reads its rows several times."""
+        raise InvalidParameter("PrivateLDA reads the rows several times: collect them first, then fit.")
+
+    def _estimate(self, release: Release) -> None:
+        labels = self._labels()
+        extra = len(labels.classes) - 1
+        found = recover(release)
+        p = len(found.precision) - extra
+        if p < 1:
+            raise InvalidParameter.of(
+                "classes", f"fewer than {len(found.precision)} classes, for this release", extra + 1
+            )
+        shares = found.location[p:]
+        shares = np.clip(np.append(shares, 1.0 - shares.sum()), _LEAST_SHARE, 1.0)
+        self.priors_ = shares / shares.sum()
+        # cov(x, indicator of k) = share_k (mean_k - mean); the last class makes the sum zero.
+        pulls = found.covariance[:p, p:].T
+        pulls = np.vstack([pulls, -pulls.sum(axis=0)])
+        self.classes_ = np.array(labels.classes)
+        self.means_ = found.location[:p] + pulls / self.priors_[:, None]
+        self.precision_ = found.precision[:p, :p]
+        covariance = np.linalg.inv(self.precision_)
+        self.covariance_ = (covariance + covariance.T) / 2.0
+        self.location_, self.n_eff_ = found.location[:p], found.n_eff
+        self.coef_ = self.means_ @ self.precision_
+        self.intercept_ = np.log(self.priors_) - 0.5 * np.einsum("kj,kj->k", self.coef_, self.means_)
+
+    def decision_function(self, X: "ArrayLike") -> "NDArray[np.float64]":
+        """Scores of the classes; for two, the second's minus the first's. The rows are yours; so are the results."""
+        scores = self._scores(X)
+        return np.asarray(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
+
+    def predict(self, X: "ArrayLike") -> "NDArray[Any]":
+        """The most probable class of each row."""
+        return np.asarray(self.classes_[np.argmax(self._scores(X), axis=1)])
+
+    def predict_proba(self, X: "ArrayLike") -> "NDArray[np.float64]":
+        """Posterior probabilities of the classes, a column each."""
+        from scipy.special import softmax
+
+        return np.asarray(softmax(self._scores(X), axis=1))
+
+    def score(self, X: "ArrayLike", y: Any = None) -> float:
+        """Share of rows that are predicted rightly. Of private rows, this number is not private.
+
+        Parameters
+        ----------
+        X : array of shape (n, p)
+        y : labels of the rows
+        """
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def _scores(self, X: "ArrayLike") -> "NDArray[np.float64]":
+        check_is_fitted(self, "coef_")
+        return np.asarray((self._centred(X) + self.location_) @ self.coef_.T + self.intercept_)
+
+    def _labels(self) -> Labels:
+        labels = Labels(tuple(self.classes) if not isinstance(self.classes, str) else self.classes)  # type: ignore[arg-type]
+        if len(labels.classes) < 2:
+            raise InvalidParameter.of("classes", "at least two classes", labels.classes)
+        return labels
