@@ -10,6 +10,7 @@ copy of the noise, Y + G and Y - G are independent. Fit on the first, score -log
 score is linear in Y - G, so it does not matter that this is indefinite. No budget is spent.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +26,11 @@ __all__ = ["RELIABLE", "Network", "find_network", "fit_like", "safe_covariance"]
 
 Matrix = NDArray[np.float64]
 
-_SCALES = 0.25 * 2.0 ** (0.5 * np.arange(9.0))  # κ from 0.25 to 4
-_DRAWS = 4
-_PLAIN, _FOLDED = 0.7, 2.0  # κ of the fits from which weights come
+_SCALES = 4.0 * 2.0 ** (-0.5 * np.arange(9.0))  # κ from 4 down to 0.25
+_DRAWS, _ENTRIES = 4, 40_000  # draws of noise: fewer for large matrices, whose losses average over more entries
+_PATIENCE = 2
+_PLAIN, _FOLDED = 0.7, 2.0  # κ of the fits from which weights come;
+_LARGE = 200  # from so many columns on the first uses the second's κ: a few percent worse, and far from dense
 _SURE, _UNSURE = 4.0, 2.0  # partial correlations, in standard deviations, beyond and below which an edge is (un)sure
 _LEAST_WEIGHT = 0.02
 _TOL = 1e-5
@@ -61,13 +64,15 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
         # Single entries drown; the denoised matrix still knows the broad shape.
         penalties = _bare(_CAUTIOUS * noisy.entry_sd)
         return Network(_solved(noisy.denoised, penalties), penalties, _CAUTIOUS)
-    S = safe_covariance(noisy.matrix, noisy)
-    found = _fits(S, noisy.entry_sd, n_eff)
+    S, sd = safe_covariance(noisy.matrix, noisy), noisy.entry_sd
+    losses: Iterator[list[float]]
     if choice == "ebic":
-        losses = {k: _ebic(fit.solution, S, n_eff) for k, fit in found.items()}
+        losses = ([_ebic(solution, S, n_eff)] for solution in _downhill(S, sd, n_eff))
     else:
-        losses = _thinned_losses(S, noisy, n_eff, list(found), generator)
-    return found[min(losses, key=lambda k: losses[k])]
+        losses = _thinned_losses(S, noisy, n_eff, generator)
+    scale = _best_scale(losses)
+    weights = _learnt_weights(S, sd, n_eff)
+    return Network(_strong_enough(S, sd * weights, scale), _bare(scale * sd * weights), scale)
 
 
 def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:
@@ -76,45 +81,45 @@ def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) 
     return _strong_enough(S, noisy.entry_sd * weights, network.scale).precision
 
 
-def _thinned_losses(
-    S: Matrix, noisy: NoisyCovariance, n_eff: float, candidates: list[float], generator: np.random.Generator
-) -> dict[float, float]:
-    """Mean loss of every κ on the other half of Y; infinite where a half cannot be fitted."""
-    losses = dict.fromkeys(candidates, 0.0)
-    for _ in range(_DRAWS):
-        noise = noisy.draw(generator)
-        half = safe_covariance(S + noise, noisy)
-        fits = _fits(half, np.sqrt(2.0) * noisy.entry_sd, n_eff / 2.0)
-        for scale in candidates:
-            fit = fits.get(scale)
-            losses[scale] += np.inf if fit is None else _loss(fit.solution.precision, S - noise)
-    if all(np.isinf(loss) for loss in losses.values()):
-        losses[max(losses)] = 0.0  # halves are too noisy to be fitted at all: the strongest penalty
-    return losses
-
-
-def _fits(S: Matrix, sd: Matrix, n_eff: float) -> dict[float, Network]:
-    """Fits by κ, from the strongest penalty down to where there is no minimiser any more."""
-    weights = _learnt_weights(S, sd, n_eff)
-    found: dict[float, Network] = {}
-    warm: Solution | None = None
-    for scale in _SCALES[::-1]:
-        penalties = _bare(scale * sd * weights)
-        try:
-            warm = _solved(S, penalties, warm)
-        except (UnboundedProblem, NotConverged):
+def _best_scale(losses: Iterable[list[float]]) -> float:
+    """The κ of least mean loss; smaller ones, which make dense and slow fits, are not tried once it has risen."""
+    best, least, risen = _SCALES[0], np.inf, 0
+    for scale, values in zip(_SCALES, losses, strict=False):
+        loss = float(np.mean(values))
+        best, least, risen = (scale, loss, 0) if loss < least else (best, least, risen + 1)
+        if risen == _PATIENCE:
             break
-        found[float(scale)] = Network(warm, penalties, float(scale))
-    if not found:  # weights have freed entries that S cannot do without
-        scale = float(_SCALES[-1])
-        found[scale] = Network(_strong_enough(S, sd, scale), _bare(scale * sd), scale)
-    return found
+    return float(best)
+
+
+def _thinned_losses(
+    S: Matrix, noisy: NoisyCovariance, n_eff: float, generator: np.random.Generator
+) -> Iterator[list[float]]:
+    """For each κ, the losses of fits to Y + G on Y - G for a few draws of G."""
+    draws = int(np.clip(_ENTRIES // S.size, 1, _DRAWS))
+    noises = [noisy.draw(generator) for _ in range(draws)]
+    wide = np.sqrt(2.0) * noisy.entry_sd
+    fits = [_downhill(safe_covariance(S + noise, noisy), wide, n_eff / 2.0) for noise in noises]
+    for solutions in zip(*fits, strict=False):
+        yield [_loss(solution.precision, S - noise) for solution, noise in zip(solutions, noises, strict=True)]
+
+
+def _downhill(S: Matrix, sd: Matrix, n_eff: float) -> Iterator[Solution]:
+    """Fits for falling κ, down to where there is no minimiser any more."""
+    weights = _learnt_weights(S, sd, n_eff)
+    warm: Solution | None = None
+    for scale in _SCALES:
+        try:
+            warm = _solved(S, _bare(scale * sd * weights), warm)
+        except (UnboundedProblem, NotConverged):
+            return
+        yield warm
 
 
 def _learnt_weights(S: Matrix, sd: Matrix, n_eff: float) -> Matrix:
     """Of each entry, from a plain fit and then from a weighted one."""
     weights = np.ones_like(S)
-    for scale in (_PLAIN, _FOLDED):
+    for scale in (_PLAIN if len(S) < _LARGE else _FOLDED, _FOLDED):
         weights = _weights(_strong_enough(S, sd * weights, scale).precision, n_eff)
     return weights
 
