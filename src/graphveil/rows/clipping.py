@@ -22,6 +22,7 @@ Proof: ``privacy/proofs/quantisation.md``.
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401 - the BLAS of `np.dot` in compiled code: here before its threads are limited
 from numba import f8, njit, void
 from numba.core.types import Array
 
@@ -32,10 +33,11 @@ from graphveil.spec.lattice import RowLattice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "RawRows", "clamp_and_centre", "encode_ball", "row_norms"]
+__all__ = ["Encoder", "RawRows", "clamp_and_centre", "encode_ball", "encode_mapped", "map_rows", "row_norms"]
 
 _INPUT = Array(f8, 2, "C", readonly=True)  # a mutable array converts to this, a read-only one to nothing else
 _BALL = void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8, f8, f8, f8[:, ::1])
+_MAP = (f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[:, ::1])  # low, high, centre, integers, memory for centred rows
 
 
 @njit(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1]), cache=True, nogil=True, error_model="numpy")
@@ -120,6 +122,28 @@ def clamp_and_centre(rows, low, high, centre, out):  # type: ignore[no-untyped-d
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             out[i, j] = max(min(rows[i, j], high[j]), low[j]) - centre[j]
+
+
+@njit(void(_INPUT, *_MAP, f8[:, ::1]), cache=True, nogil=True)
+def map_rows(rows, low, high, centre, integers, centred, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """(clip(k, low, high) - centre) · integers: exact, hence the same bits from any BLAS."""
+    clamp_and_centre(rows, low, high, centre, centred)
+    np.dot(centred, integers, out)
+
+
+@njit(void(_INPUT, *_MAP, f8[:, ::1], *_BALL.args[1:]), cache=True, nogil=True)
+def encode_mapped(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    rows, low, high, centre, integers, centred, product, origin, scale, ends, inner, norm, ball, row_square, out
+):
+    """Map rows and encode them, as many at a time as fit into ``centred`` and ``product``, which stay in the cache.
+
+    One call for a whole piece: workers that came back to Python every few rows would wait for its lock.
+    """
+    for start in range(0, rows.shape[0], centred.shape[0]):
+        end = min(start + centred.shape[0], rows.shape[0])
+        exact = product[: end - start]
+        map_rows(rows[start:end], low, high, centre, integers, centred[: end - start], exact)
+        encode_ball(exact, origin, scale, ends, inner, norm, ball, row_square, out[start:end])
 
 
 @njit(void(_INPUT, f8[::1], f8[::1]), cache=True, nogil=True)

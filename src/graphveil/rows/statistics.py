@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from graphveil.rows.clipping import clamp_and_centre, encode_ball, row_norms
+from graphveil.rows.clipping import encode_mapped, map_rows, row_norms
 from graphveil.rows.moments import ExactMoments
 from graphveil.rows.unreleased import Statistic
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float64]
 
-_CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer
+_CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer,
+_SMALL = 10**6  # multiplications up to which OpenBLAS takes a kernel for small matrices, faster by a third,
+_ROWS = 128  # and rows below which reading the matrix would cost more than multiplying
 
 __all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMoments"]
 
@@ -50,22 +52,24 @@ class RowMoments(Statistic):
 class _Mapped:
     """(clip(k) - centre) · integers, exactly, a few rows at a time in memory that stays in the cache."""
 
-    __slots__ = ("_centred", "_map", "_product", "rows", "scale")
+    __slots__ = ("arguments", "product", "scale")
 
     def __init__(self, row_map: RowMap) -> None:
         p = row_map.centre.size
-        self._map = row_map
-        self.rows = max(64, _CACHED // p)
-        self._centred, self._product = np.empty((self.rows, p)), np.empty((self.rows, p))
+        rows = _rows_at_a_time(p)
+        matrix = np.array(row_map.integers, order="C")
+        self.arguments = (row_map.low, row_map.high, row_map.centre, matrix, np.empty((rows, p)))
+        self.product = np.empty((rows, p))
         self.scale = np.ldexp(np.ones(p), -row_map.exponents.astype(np.int64))
 
     def pieces(self, encoded: "Rows") -> "Iterator[tuple[slice, Rows]]":
         """Mapped rows with their places; each is overwritten by the next."""
-        for start in range(0, len(encoded), self.rows):
-            rows = encoded[start : start + self.rows]
+        low, high, centre, integers, centred = self.arguments
+        for start in range(0, len(encoded), len(centred)):
+            rows = encoded[start : start + len(centred)]
             n = len(rows)
-            clamp_and_centre(rows, self._map.low, self._map.high, self._map.centre, self._centred[:n])
-            yield slice(start, start + n), np.matmul(self._centred[:n], self._map.integers, out=self._product[:n])
+            map_rows(rows, low, high, centre, integers, centred[:n], self.product[:n])
+            yield slice(start, start + n), self.product[:n]
 
 
 class MappedMoments(Statistic):
@@ -87,8 +91,9 @@ class MappedMoments(Statistic):
         if len(self._encoded) < len(encoded):
             self._encoded = np.full((len(encoded), self._layout.size), float(self._constant))
         out = self._encoded[: len(encoded)]
-        for place, exact in self._mapped.pieces(encoded):
-            encode_ball(exact, self._origin, self._mapped.scale, self._ends, *self._arguments, out[place])
+        mapped = self._mapped
+        ball = (self._origin, mapped.scale, self._ends, *self._arguments)
+        encode_mapped(encoded, *mapped.arguments, mapped.product, *ball, out)
         self._moments.update(out)
 
     def merge(self, other: Self) -> None:
@@ -184,6 +189,11 @@ class CellCounter(Statistic):
             for level in CELL_LEVELS
         ]
         return {"cells": np.concatenate(coarser, axis=1).ravel().astype(object)}
+
+
+def _rows_at_a_time(p: int) -> int:
+    small = min(_CACHED // p, _SMALL // p**2)
+    return small if small >= 100 else _ROWS
 
 
 def _whole(values: "Rows") -> "NDArray[Any]":
