@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float64]
 
-_CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer,
-_SMALL = 10**6  # multiplications up to which OpenBLAS takes a kernel for small matrices, faster by a third,
-_ROWS = 128  # and rows below which reading the matrix would cost more than multiplying
+_CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer
+_SMALL = 10**6  # multiplications up to which OpenBLAS takes a kernel for small matrices, faster by a third
 
 __all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMoments"]
 
@@ -192,8 +191,11 @@ class CellCounter(Statistic):
 
 
 def _rows_at_a_time(p: int) -> int:
-    small = min(_CACHED // p, _SMALL // p**2)
-    return small if small >= 100 else _ROWS
+    """Few enough for the cache and for fast small products; but with fewer, reading the matrix costs the most."""
+    few = min(_CACHED // p, _SMALL // p**2)
+    if few >= 100:
+        return few
+    return 128 if p <= 512 else 1024  # beyond, the matrix itself leaves the cache of a core
 
 
 def _whole(values: "Rows") -> "NDArray[Any]":
