@@ -1,8 +1,8 @@
 """Do intervals of partial correlations cover, and are chosen edges real? python benchmarks/intervals.py [--reps 20]
 
-Nominal 95% and a false discovery rate of 10%, ε = 1 (3 in one setting), δ = 1e-6, the mean not known. Gaussian rows with a
-public norm (the paper's models) or public bounds (other graphs); and real surveys, whose rows are resampled, so that
-their own covariance is the truth. Results: benchmarks/results/intervals.csv
+Nominal 95% and a false discovery rate of 10%, ε = 1 (3 in one setting), δ = 1e-6, the mean not known. Gaussian rows
+with a public norm (the paper's models) or public bounds (other graphs); and real surveys, whose rows are resampled, so
+that their own covariance is the truth. Results: benchmarks/results/intervals.csv
 """
 
 import argparse

@@ -25,8 +25,8 @@ from graphveil.spec import validate
 from graphveil.spec.augment import Augment, Constant, Labels, checked_augment
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import GaussianStep, ReleaseEvent
-from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
+from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
 from graphveil.spec.released import Release
 from graphveil.spec.rounds import Round
@@ -259,6 +259,18 @@ class _Gate:
         self._layout = MomentLayout(blocks.n_features, augment)
         self._n_rows = 0
         self._totals: dict[bytes, Statistic] = {}
+        if self._whole is not None:
+            self._check_lattice()
+
+    def _check_lattice(self) -> None:
+        """Refuse a budget that a later round could not keep: after the charge it would be lost."""
+        from graphveil.privacy.calibration import lattice_step
+
+        p = self._blocks.n_features
+        cells = p * sum(2**level for level in CELL_LEVELS) if self._domain.bounds is not None else 0
+        most = max((p + 1) * (p + 2) // 2 + 1, cells)
+        groups = (NoiseGroup("largest", 1, math.sqrt(2.0)), NoiseGroup("smallest", most, 1.0))
+        lattice_step(1.0, groups, self.mu, self._eta / _MOST_STEPS)
 
     def _encoder_for(self, domain: Domain) -> "Encoder | RawRows":
         from graphveil.rows.clipping import Encoder, RawRows

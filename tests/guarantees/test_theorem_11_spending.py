@@ -226,3 +226,34 @@ def test_a_failure_leaves_no_worker_waiting(trouble, error):
         [sys.executable, "-c", TWO_WORKERS + trouble + RELEASE], capture_output=True, text=True, timeout=60, check=False
     )
     assert process.stderr.strip().splitlines()[-1] == error
+
+
+def test_a_budget_that_a_later_round_could_not_keep_is_refused_before_the_charge():
+    """From ε = 1 upwards: either the release succeeds, or nothing is charged."""
+    rows = np.random.default_rng(0).normal(size=(2000, 4))
+    rows[:, 0] *= 0.01  # cells are counted: the most numbers of all questions
+    outcomes = set()
+    for epsilon in 2.0 ** np.arange(0, 8, 0.5):
+        charged = []
+
+        class Ledger:
+            def charge(self, dataset, event):
+                charged.append(event)  # noqa: B023
+
+        try:
+            gv.release(
+                rows,
+                domain=gv.Domain(bounds=(-40, 40)),
+                budget=gv.Budget(float(epsilon), 1e-6),
+                augment="mean",
+                rounds="auto",
+                ledger=Ledger(),
+                dataset="d",
+            )
+        except gv.exceptions.GuaranteeError:
+            assert charged == []
+            outcomes.add("refused")
+        else:
+            assert len(charged) == 1
+            outcomes.add("released")
+    assert outcomes == {"refused", "released"}
