@@ -31,6 +31,7 @@ REFUSED = {
     [
         gv.PrivatePrecision(epsilon=5.0, delta=1e-6, data_norm=5.0, random_state=0),
         gv.PrivateRidge(epsilon=5.0, delta=1e-6, data_norm=5.0, random_state=0),
+        gv.PrivateGraphicalLasso(epsilon=5.0, delta=1e-6, data_norm=5.0, random_state=0),
     ],
     expected_failed_checks=lambda estimator: REFUSED,
     xfail_strict=True,

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, SourceError
@@ -100,7 +101,10 @@ def test_what_is_refused():
         gv.PrivateLDA(**SETTINGS).fit(ROWS)
     with pytest.raises(SourceError, match="labels"):
         gv.PrivateLDA(**SETTINGS).fit(ROWS, LABELS[:-1])
-    with pytest.raises(InvalidParameter, match="reads the rows several times"):
-        gv.PrivateLDA(**SETTINGS).partial_fit(ROWS, LABELS)
+    assert not hasattr(gv.PrivateLDA(**SETTINGS), "partial_fit")
+    with pytest.raises(NotFittedError):
+        gv.PrivateLDA(**SETTINGS).predict(ROWS)
+    with pytest.raises(InvalidParameter, match="X must have 2 dimensions"):
+        gv.PrivateLDA(**SETTINGS, random_state=0).fit(ROWS, LABELS).predict(ROWS[0])
     model = clone(gv.PrivateLDA(**SETTINGS))
     assert model.get_params()["classes"] == ["a", "b", "c"]

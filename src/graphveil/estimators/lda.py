@@ -121,9 +121,10 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         made = release(source, rounds="auto", **(self._release_options() | {"domain": wide}))
         return self.fit_release(made)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Refused: a classifier reads its rows several times."""
-        raise InvalidParameter("PrivateLDA reads the rows several times: collect them first, then fit.")
+    @property
+    def partial_fit(self) -> Any:
+        """Not there: a classifier reads its rows several times."""
+        raise AttributeError("PrivateLDA has no partial_fit: it reads the rows several times. Collect them, then fit.")
 
     def _estimate(self, release: Release) -> None:
         labels = self._labels()
@@ -156,7 +157,8 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
 
     def predict(self, X: "ArrayLike") -> "NDArray[Any]":
         """The most probable class of each row."""
-        return np.asarray(self.classes_[np.argmax(self._scores(X), axis=1)])
+        best = np.argmax(self._scores(X), axis=1)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: "ArrayLike") -> "NDArray[np.float64]":
         """Posterior probabilities of the classes, a column each."""
@@ -176,6 +178,8 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
 
     def _scores(self, X: "ArrayLike") -> "NDArray[np.float64]":
         check_is_fitted(self, "coef_")
+        if np.ndim(X) != 2:
+            raise InvalidParameter(f"X must have 2 dimensions (rows, columns), got {np.ndim(X)}. Reshape your data.")
         return np.asarray((self._centred(X) + self.location_) @ self.coef_.T + self.intercept_)
 
     def _labels(self) -> Labels:
