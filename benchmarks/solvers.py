@@ -230,10 +230,17 @@ class Table:
             "note": note,
         }
         self.rows.append(row)
+        self.save()  # a run takes a quarter of an hour and may be interrupted
         shown = "-" if seconds is None else f"{seconds * 1e3:.2f}"
         print(
             f"{section:11s} {case:17s} {what:24s} {shown:>10s} ms {row['times ours']:>8s}x {row['in eigh']:>8s} {note}"
         )
+
+    def save(self):
+        with (HERE / "results" / "solvers.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, self.rows[0].keys())
+            writer.writeheader()
+            writer.writerows(self.rows)
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
@@ -380,12 +387,6 @@ def main():
     indefinite(table, [p for p in sizes if p <= 1000], arguments.seed, 3)
     path(table, names, arguments.seed, 3)
     single_penalty(table, sizes, (0.01, 0.05, 0.35), names, arguments.seed, 3)
-    results = HERE / "results"
-    results.mkdir(exist_ok=True)
-    with (results / "solvers.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, table.rows[0].keys())
-        writer.writeheader()
-        writer.writerows(table.rows)
     about = {
         "seed": arguments.seed,
         "quick": arguments.quick,
@@ -398,7 +399,7 @@ def main():
             if d.name in {"numpy", "scipy", "numba", "scikit-learn", "gglasso", "skglm", "regain"}
         },
     }
-    (results / "solvers.json").write_text(json.dumps(about | {"rows": table.rows}, indent=1) + "\n")
+    (HERE / "results" / "solvers.json").write_text(json.dumps(about | {"rows": table.rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
