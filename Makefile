@@ -43,6 +43,8 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	-$(BIN)/python benchmarks/gate.py
 	$(BIN)/python benchmarks/solvers.py --largest 1000
 	$(BIN)/python benchmarks/utility.py
+	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/classify.py
 	$(BIN)/python benchmarks/figures.py
 
 clean:          ## remove the virtual environment and caches

@@ -14,12 +14,17 @@ PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.
 
 def test_the_readmes_code_runs_in_an_empty_directory(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 1
+    assert len(blocks) == 2
     assert len([line for line in blocks[0].splitlines() if line.strip()]) <= 12
     out = subprocess.run(
-        [sys.executable, "-W", "error", "-c", blocks[0]], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-W", "error", "-c", "\n".join(blocks)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "(1, 1e-06)-differentially private" in out.stdout
+    assert re.search(r"^lncoins fmde 0\.\d+ 0\.\d+$", out.stdout, re.MULTILINE)
     assert (tmp_path / "people.release").exists()
 
 

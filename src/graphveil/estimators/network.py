@@ -138,7 +138,8 @@ class PrivateGraphicalLasso(PrintedEstimator):
         Parameters
         ----------
         level : float, default 0.95
-            Coverage of each interval by itself. Rows are taken to be Gaussian for the sampling part.
+            Coverage of each interval by itself. It was measured for Gaussian rows (94 to 97% at 95%); where columns are
+            very skewed and rows many, clipping is counted only roughly and less is covered (``docs/accuracy.md``).
 
         Returns
         -------
