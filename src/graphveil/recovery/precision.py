@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.exceptions import InvalidParameter, PrivacyWarning
+from graphveil.metrics import partial_correlations
 from graphveil.recovery.columns import Setting
 from graphveil.recovery.denoise import denoise
 from graphveil.recovery.law import NoisyCovariance
@@ -75,10 +76,7 @@ class Recovered:
     @property
     def partial_correlations(self) -> NDArray[np.float64]:
         """Correlations of pairs when all other columns are known; 1 on the diagonal."""
-        scale = np.sqrt(np.diag(self.precision))
-        partial = -self.precision / np.outer(scale, scale)
-        np.fill_diagonal(partial, 1.0)
-        return np.asarray(partial)
+        return partial_correlations(self.precision)
 
     def __repr__(self) -> str:
         notes = [name for name in ("flat", "unresolved", "saturated") if getattr(self, name)]

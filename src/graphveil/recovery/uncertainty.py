@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.exceptions import InvalidParameter
+from graphveil.metrics import partial_correlations
 from graphveil.recovery.law import NoisyCovariance
 from graphveil.recovery.network import RELIABLE, Network, fit_like, safe_covariance
 
@@ -115,7 +116,8 @@ def _calibration(noisy: NoisyCovariance, network: Network, n_eff: float, generat
     if p < 2:
         return 1.0
     upper = np.triu_indices(p, 1)
-    truth = np.arctanh(_partial_correlations(network.solution.precision))[upper]
+    partial = partial_correlations(network.solution.precision)[upper]
+    truth = np.arctanh(np.clip(partial, -_LARGEST, _LARGEST))
     draws = int(np.clip(np.ceil(_PAIRS / truth.size), 1, _MOST_DRAWS))
     errors = []
     for _ in range(draws):
@@ -144,13 +146,6 @@ def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matri
         variance += size * (scale**2 * (np.outer(g, g) + gram**2) + 2.0 * own**2 + 2.0 * own.T**2 + cross + cross.T)
         variance += size * 4.0 * side * side.T * gram**2
     return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - r**2))
-
-
-def _partial_correlations(precision: Matrix) -> Matrix:
-    scale = np.sqrt(precision.diagonal())
-    partial = np.asarray(np.clip(-precision / np.outer(scale, scale), -_LARGEST, _LARGEST))
-    np.fill_diagonal(partial, 0.0)
-    return partial
 
 
 def _unit_diagonal(values: Matrix) -> Matrix:
