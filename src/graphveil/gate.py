@@ -198,7 +198,7 @@ def _check_collected(collection: "Collection", domain: Domain, augment: Augment,
     """Collected sums answer one question, and only about the rows that they were made of."""
     if adaptive:
         raise InvalidParameter.of("rounds", "1 for rows that were collected batch by batch", "auto")
-    if collection.n_rows == 0:
+    if collection.count() == 0:
         raise SourceError("The source has no rows.")
     same = domain.matched_to(collection.domain.columns, collection.n_features) == collection.domain
     if not same or augment != collection.augment:
@@ -335,7 +335,7 @@ class _Gate:
         from graphveil.rows.collection import Collection
 
         if isinstance(self._blocks, Collection):
-            self._saw(self._blocks.n_rows)
+            self.count()
             return [self._blocks.moments()]
         keys = [_window(query) for query in queries]
         missing = [i for i, key in enumerate(keys) if key is None or key not in self._totals]

@@ -74,6 +74,24 @@ def test_an_unknown_label_counts_in_equal_parts_for_all_classes():
     assert gv.PrivateLDA(**SETTINGS, random_state=0).fit(ROWS, strange).score(ROWS, LABELS) > 0.7
 
 
+def test_indicators_are_a_function_of_their_own_record_alone():
+    """Replacing one row and its label changes that row of the wide table and no other."""
+    from graphveil.gate import labelled_rows
+
+    def wide(rows, labels):
+        source, _ = labelled_rows((rows, labels), gv.Domain(bounds=(-8, 8)), gv.Labels(["a", "b", "c"]))
+        return np.vstack([block for block, _ in source.read()])
+
+    before = wide(ROWS[:50], list(LABELS[:50]))
+    for strange in ("b", "c", "?", None, float("nan"), 7):
+        labels, rows = list(LABELS[:50]), ROWS[:50].copy()
+        labels[17], rows[17] = strange, np.nan
+        after = wide(rows, labels)
+        np.testing.assert_array_equal(np.delete(after, 17, axis=0), np.delete(before, 17, axis=0))
+        assert ((after[:, 3:] >= 0) & (after[:, 3:] <= 1)).all()
+        assert after[17, 3:].sum() <= 1
+
+
 def test_real_data_private_end_to_end():
     data = load_breast_cancer()
     upper = np.ceil(data.data.max(axis=0) / 10 ** np.floor(np.log10(data.data.max(axis=0)))) * 10 ** np.floor(

@@ -5,11 +5,13 @@ import pickle
 import traceback
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError, InvalidParameter, SourceError
+from graphveil.rows.statistics import RowMoments
 from support import exact_total
 
 ROWS = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, 4), 9000, random_state=0) + 1.0
@@ -86,6 +88,36 @@ def test_a_refused_batch_adds_nothing_and_says_no_value():
     assert "314159" not in "".join(traceback.format_exception(caught.value))
     model.partial_fit(ROWS[5000:])
     assert model.release().n_samples == 9000
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_batch_that_was_interrupted_does_not_count_twice_when_it_is_given_again(when, monkeypatch):
+    model = collected([ROWS[:5000]], random_state=0)
+    merge, held = RowMoments.merge, model._collection.moments()
+
+    def interrupted(self, other):
+        joins = self is held or other is held  # the old sums and the new, not those of two workers
+        if not joins or when == "after":
+            merge(self, other)
+        if joins:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(RowMoments, "merge", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(ROWS[5000:])
+    monkeypatch.undo()
+    made = model.partial_fit(ROWS[5000:]).release()
+    assert made == collected([ROWS], random_state=0).release()
+
+
+def test_later_frames_are_matched_by_name():
+    frame = pd.DataFrame(ROWS * [1, 2, 3, 4], columns=["a", "b", "c", "d"])
+    bounds = (-40, 40)
+    one = collected([frame[:4000], frame[4000:]], bounds=bounds, random_state=0)
+    other = collected([frame[:4000], frame[4000:][["d", "b", "a", "c"]]], bounds=bounds, random_state=0)
+    assert one.release() == other.release()
+    with pytest.raises(SourceError, match="no column 'd'"):
+        collected([frame, frame[["a", "b", "c"]]], bounds=bounds)
 
 
 def test_what_cannot_be_collected():

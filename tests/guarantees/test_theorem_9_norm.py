@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
@@ -19,8 +20,8 @@ PRIVATE = gv.Domain(data_norm="private")
 EDGES = np.ldexp(1.0, np.arange(-128, 129, 2))
 
 
-def counts(rows):
-    query = NormCounts(None, EDGES)
+def counts(rows, edges=EDGES):
+    query = NormCounts(None, edges)
     blocks = open_source(rows, PRIVATE, None)
     _, (found,) = accumulate(blocks, RawRows(rows.shape[1]), lambda: [NormCounter(query)])
     return found.answer(query)["counts"].astype(int)
@@ -56,6 +57,21 @@ def test_the_histograms_are_part_of_the_one_charge():
         assert item.event.keeps_budget
         for a_round in item.rounds[:NORM_ROUNDS]:
             assert a_round.step.sd("counts") * a_round.step.mu >= np.sqrt(2.0)
+
+
+def test_the_counts_really_have_their_noise():
+    """Unseeded releases; chi-square with controls: 0.8 and 1.25 of the declared noise are rejected."""
+    rows = gv.simulate.gaussian_rows(np.eye(3), 5000, random_state=0)
+    noise = []
+    for _ in range(20):
+        for a_round in gv.release(rows, domain=PRIVATE, budget=BUDGET).rounds[:NORM_ROUNDS]:
+            exact = counts(rows, a_round.query.edges)
+            noise.append((a_round.values["counts"] - exact) / a_round.step.sd("counts"))
+    z = np.concatenate(noise)
+    law, total = stats.chi2(z.size), (z**2).sum()
+    assert 1e-7 < law.cdf(total) < 1 - 1e-7
+    assert law.sf(total / 0.8**2) < 1e-6
+    assert law.cdf(total / 1.25**2) < 1e-6
 
 
 def test_the_noise_of_the_counts_hides_all_rows_of_a_person():

@@ -25,21 +25,25 @@ class Collection(Unreleased):
     augment : Augment
     """
 
-    __slots__ = ("_given", "_moments", "augment", "domain", "n_features", "n_rows")
+    __slots__ = ("_given", "_sums", "augment")
 
     def __init__(self, domain: Domain, augment: Augment) -> None:
         if domain.seeks_norm:
             raise InvalidParameter.of("data_norm", "a number when rows are collected batch by batch", domain.data_norm)
-        self.domain = self._given = domain
-        self.augment = augment
-        self.n_features = 0
-        self.n_rows = 0
-        self._moments: list[RowMoments] = []
+        self._given, self.augment = domain, augment
+        self._sums: tuple[Domain, int, RowMoments] | None = None
 
     def add(self, batch: Any) -> None:
-        """Add the rows of a batch: all of them, or none if it is refused."""
-        blocks = open_source(batch, self._given, self.augment)
-        if self.n_rows and blocks.n_features != self.n_features:
+        """Add the rows of a batch: all of them, or none if it is refused or interrupted.
+
+        Guarantee
+        ---------
+        What was there is not changed; one assignment puts the new sums in its place, so that a batch that is given
+        again after an interruption does not count twice.
+        """
+        # By name once names are known: a later frame may have them in another order.
+        blocks = open_source(batch, self._given if self.domain.columns is None else self.domain, self.augment)
+        if self._sums is not None and blocks.n_features != self.n_features:
             raise SourceError(
                 f"X has {blocks.n_features} features, but partial_fit is expecting {self.n_features} features as "
                 "input, as in the batches before."
@@ -47,18 +51,27 @@ class Collection(Unreleased):
         domain = self.domain.matched_to(blocks.columns, blocks.n_features)
         encoder = Encoder(domain, self.augment, shift=self.augment is not None)
         layout = MomentLayout(blocks.n_features, self.augment)
-        n_rows, (added,) = accumulate(blocks, encoder, lambda: [RowMoments(layout, trace=True)])
-        assert isinstance(added, RowMoments)
-        if self._moments:
-            self._moments[0].merge(added)
-        else:
-            self._moments.append(added)
-        self.domain, self.n_features, self.n_rows = domain, blocks.n_features, self.n_rows + n_rows
+        n_rows, (moments,) = accumulate(blocks, encoder, lambda: [RowMoments(layout, trace=True)])
+        assert isinstance(moments, RowMoments)
+        if self._sums is not None:
+            moments.merge(self._sums[2])
+        self._sums = (domain, self.count() + n_rows, moments)
+
+    @property
+    def domain(self) -> Domain:
+        """With the columns of the first batch."""
+        return self._given if self._sums is None else self._sums[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns; there must have been a batch."""
+        return self.domain._known_features()
 
     def count(self) -> int:
         """Number of rows so far."""
-        return self.n_rows
+        return 0 if self._sums is None else self._sums[1]
 
     def moments(self) -> RowMoments:
-        """Of all rows so far; there must be some."""
-        return self._moments[0]
+        """Of all rows so far; there must have been a batch."""
+        assert self._sums is not None
+        return self._sums[2]
