@@ -80,8 +80,13 @@ def test_papers_algorithm_2_as_printed():
 def test_noise_that_makes_the_papers_problem_unbounded_is_named():
     options = SETTINGS | {"epsilon": 0.05}
     model = gv.PrivateGraphicalLasso(**options, alpha=1e-4, mechanism="paper", max_iter=200, random_state=0)
-    with pytest.raises(UnboundedProblem, match="alpha"):
+    with pytest.raises(UnboundedProblem, match="alpha") as caught:
         model.fit(ROWS[:500])
+    # What was paid for is not lost.
+    rho = np.abs(np.linalg.eigvalsh(model.release_.second_moment)).mean() ** 2
+    options |= {"alpha": 2 * caught.value.safe_alpha, "rho": rho}
+    enough = gv.PrivateGraphicalLasso(**options, mechanism="paper", max_iter=20_000)
+    assert np.isfinite(enough.fit_release(model.release_).precision_).all()
 
 
 @pytest.mark.parametrize("cell", [(3, 30, 500, 0.5), (4, 10, 60, 0.1), (3, 5, 200, 1.0), (4, 40, 3000, 1.0)], ids=str)

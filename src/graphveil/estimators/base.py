@@ -121,9 +121,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         ----------
         release : Release
         """
+        # Before anything can fail: a release that was paid for must not be lost with the estimate.
+        self.release_, self.privacy_ = release, release.event
+        self.__dict__.pop("precision_", None)  # of an earlier fit
         self._estimate(release)
-        self.release_ = release
-        self.privacy_ = release.event
         self.n_features_in_ = len(self.precision_)
         if release.columns is not None:
             self.feature_names_in_ = np.array(release.columns[: self.n_features_in_], dtype=object)
