@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint types pytest bench clean
+.PHONY: help demo test lint types pytest bench paper paper-quick clean
 
 help:           ## this list
-	@grep -E '^[a-z]+: .*##|^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,16 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/classify.py
 	$(BIN)/python benchmarks/figures.py
+
+$(VENV)/.paper: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[paper]'
+	@touch $@
+
+paper: $(VENV)/.paper  ## every table, figure and theorem of the paper with 50 replications; resumes where it stopped
+	$(BIN)/python -m paper all
+
+paper-quick: $(VENV)/.paper  ## the same with two replications, into paper/results/quick
+	$(BIN)/python -m paper all --quick
 
 clean:          ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
