@@ -66,7 +66,7 @@ def misclassification(path: Path, epsilons, summary: dict) -> None:
         axes.fill_between(epsilons, *np.quantile(draws, [0.1, 0.9], axis=1), color=colour, alpha=0.13, lw=0)
     for variant, style, label in (("non_private", "-", "no privacy"), ("majority", "-.", "majority class")):
         axes.axhline(summary[variant, "none"].mean(), color=BLACK, ls=style, lw=0.9)
-        axes.annotate(label, (epsilons[-1], summary[variant, "none"].mean()), xytext=(3, 3), ha="right",
+        axes.annotate(label, (epsilons[0], summary[variant, "none"].mean()), xytext=(-6, 3),
                       textcoords="offset points", size=8)  # fmt: skip
     axes.set_xscale("log")
     axes.set_xlabel("ε  (δ = 0.001, replacing one record)")

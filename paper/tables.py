@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import graphveil as gv
+from graphveil.exceptions import UnboundedProblem
 from paper.baseline import lasso_penalty, ridge_penalty, second_moment
 from paper.mechanism import noise_in_the_tables, noise_sd, noisy_second_moment, scaled
 from paper.runs import Record, Task, collect, generator, noise_seed
@@ -128,7 +129,11 @@ def _corrected_lasso(rows, alpha, seed):
     def private(epsilon, delta, _norm):
         # Theorem 4.2 adds the size of the largest entry of the noise to λ. Without it there is no minimiser.
         largest = noise_sd(len(rows), epsilon, delta) * math.sqrt(2 * math.log(p * (p + 1) / 2))
-        return gv.graphical_lasso(noisy_second_moment(rows, epsilon, delta, seed), alpha + largest).precision
+        noisy = noisy_second_moment(rows, epsilon, delta, seed)
+        try:
+            return gv.graphical_lasso(noisy, alpha + largest).precision
+        except UnboundedProblem as error:  # once in some hundred draws an entry is larger still
+            return gv.graphical_lasso(noisy, alpha + error.safe_alpha).precision
 
     return gv.graphical_lasso(second_moment(rows), alpha).precision, private
 

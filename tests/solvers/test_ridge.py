@@ -93,3 +93,9 @@ def test_van_wieringen_peeters_formula():
 def test_refused_arguments(alpha, target, message):
     with pytest.raises(InvalidParameter, match=message):
         ridge_precision(np.eye(2), alpha, target)
+
+
+@pytest.mark.parametrize("target", ["identity", float("nan"), float("inf"), [[1.0, 2.0]]])
+def test_a_target_that_is_no_matrix_is_refused_by_name(target):
+    with pytest.raises(InvalidParameter, match="target"):
+        ridge_precision(np.eye(2), 0.1, target=target)

@@ -114,6 +114,8 @@ def graphical_lasso(
     tol = check_number(tol, "tol", "a finite number > 0", 0.0, strict=True)
     max_iter = check_count(max_iter, "max_iter")
     problem = Problem.of(S, penalty, penalize_diagonal)
+    if warm_start is not None and type(warm_start) is not Solution:
+        raise InvalidParameter.of("warm_start", "a Solution", warm_start)
     state = None if warm_start is None else State.of(warm_start, problem)
     with blas_threads_for(len(S)):
         solution, _ = solve(problem, penalty, penalize_diagonal, tol, max_iter, state)

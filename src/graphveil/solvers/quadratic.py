@@ -44,7 +44,7 @@ class QuadraticRoot:
 def _root(values: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
     # Two forms of the same root: neither cancels on its own side of zero.
     size = np.hypot(values, 2 * np.sqrt(rho))
-    return np.where(values < 0, 2 / (size + np.abs(values)), (values + size) / (2 * rho))
+    return np.asarray(np.where(values < 0, 2 / (size + np.abs(values)), (values + size) / (2 * rho)))
 
 
 def _corrected(H: Matrix, rho: float) -> Matrix | None:
@@ -54,7 +54,7 @@ def _corrected(H: Matrix, rho: float) -> Matrix | None:
         return None
     size = np.hypot(diagonal, 2 * np.sqrt(rho))
     weight = 1 / np.add.outer(size, size)
-    X = (1 + np.add.outer(diagonal, diagonal) * weight) / (2 * rho) * H
+    X: Matrix = (1 + np.add.outer(diagonal, diagonal) * weight) / (2 * rho) * H
     np.fill_diagonal(X, _root(diagonal, rho))
     for _ in range(_MOST_CORRECTIONS):
         change = H @ X

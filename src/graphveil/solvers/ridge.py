@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.solvers.problem import check_symmetric
+from graphveil.solvers.problem import check_number, check_symmetric
 
 __all__ = ["ridge_precision"]
 
@@ -58,9 +58,9 @@ def ridge_precision(S: ArrayLike, alpha: ArrayLike, target: ArrayLike | None = N
     grid = np.atleast_1d(alphas)
     result = np.empty((len(grid), *S.shape))
     if target is None or np.ndim(target) == 0:
-        shift = 0.0 if target is None else float(np.asarray(target, dtype=np.float64))
-        if not np.isfinite(shift):
-            raise InvalidParameter.of("target", "finite", target)
+        shift = 0.0
+        if target is not None:
+            shift = check_number(target, "target", "finite, a number or a matrix", -np.inf, strict=True)
         phi, M = np.linalg.eigh(S)
         for k, a in enumerate(grid):
             result[k] = _from_spectrum(phi - 2 * a * shift, M, a)

@@ -41,6 +41,10 @@ class Round:
         if {name: values.shape for name, values in self.values.items()} != counts:
             raise InvalidParameter("a round's values do not have the shape that its step declares.")
 
+    def __repr__(self) -> str:
+        numbers = sum(group.count for group in self.step.groups)
+        return f"Round({type(self.query).__name__}, {numbers:,} noisy numbers, mu = {self.step.mu:.4g})"
+
     def sd(self, group: str) -> float:
         """Standard deviation of the noise of a group, in natural units."""
         sd = self.step.sd(group)
