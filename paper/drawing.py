@@ -131,8 +131,12 @@ def slopes(path: Path, panels: list) -> None:
                 # The prediction passes through the last point.
                 end = draws.mean(axis=1)[-1]
                 axes.plot(places, end * (places / places[-1]) ** slope, color=colour, lw=0.6, alpha=0.8)
-                axes.annotate(f"{slope:g}", (places[0], end * (places[0] / places[-1]) ** slope), size=7, color=colour)
+                start = (places[0], end * (places[0] / places[-1]) ** slope)
+                axes.annotate(f"{slope:g}", start, xytext=(-14, -2), textcoords="offset points", size=7, color=colour)
         axes.set(xscale="log", yscale="log", xlabel=label)
+        if places[-1] < 1000:
+            axes.set_xticks(places, [f"{place:g}" for place in places], minor=False)
+            axes.minorticks_off()
         axes.legend(fontsize=7)
     grid[0][0].set_ylabel("error of the precision matrix (Frobenius)")
     save(figure, path)
