@@ -15,7 +15,7 @@ def table(name: str) -> str:
     files = {variant: _read(f"{name}_{variant}.csv") for variant in COLUMNS}
     truth = _read(f"{name}_truth.csv")
     lines = [
-        "| model | n | ε | the paper | as printed | corrected | graphveil | against the truth: as printed | graphveil |",
+        "| model | n | ε | the paper | as printed | corrected | graphveil | truth: as printed | truth: graphveil |",
         "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for cell, row in files["as_printed"].items():
