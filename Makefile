@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint types pytest bench paper paper-quick clean
+.PHONY: help demo test lint types pytest nightly bench paper paper-quick clean
 
 help:           ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,9 @@ types: $(VENV)/.dev  ## strict types of src/
 
 pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
 	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2
+
+nightly: $(VENV)/.dev ## the longer runs: a thousand kills, a thousand releases from eight processes
+	GRAPHVEIL_STRICT=1 $(BIN)/python -m pytest -q -m nightly
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'

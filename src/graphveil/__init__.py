@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphveil.estimators.network import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
     from graphveil.gate import release as release
+    from graphveil.privacy.ledger.book import Ledger as Ledger
     from graphveil.recovery.precision import recover as recover
     from graphveil.solvers.descent import graphical_lasso as graphical_lasso
     from graphveil.solvers.path import graphical_lasso_path as graphical_lasso_path
@@ -41,6 +42,7 @@ _HOME = {
     "Constant": "graphveil.spec.augment",
     "Domain": "graphveil.spec.domain",
     "Labels": "graphveil.spec.augment",
+    "Ledger": "graphveil.privacy.ledger.book",
     "PrivateGraphicalLasso": "graphveil.estimators.network",
     "PrivateLDA": "graphveil.estimators.lda",
     "PrivatePrecision": "graphveil.estimators.dense",

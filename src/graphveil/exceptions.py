@@ -10,19 +10,35 @@ of the data, or a number computed from it: an error is published the moment it i
     ├── SourceError (ValueError)        the rows cannot be read: schema, shape or I/O
     ├── GuaranteeError (ValueError)     what was asked for has no proof, or cannot be kept
     ├── ReleaseFileError (ValueError)   a release file is damaged, foreign or from another version
+    ├── LedgerError (RuntimeError)      the ledger does not know, or does not allow, what was asked for
+    │   ├── BudgetExceeded              the release does not fit into what is left
+    │   ├── KeyRefused                  the key was used for another request, or its release was lost
+    │   ├── LedgerReadOnly              the ledger may not be written
+    │   ├── LedgerFull                  there is no room to write
+    │   ├── LedgerUnavailable           the database cannot be reached, or stays locked
+    │   └── LedgerDamaged               content is corrupt, changed, missing or of another version
     └── SolverError (ArithmeticError)
         ├── NotConverged                the tolerance could not be certified within the work allowed
         └── UnboundedProblem            no minimiser exists; the certificate comes along
 
     PrivacyWarning (UserWarning)        the guarantee holds, but says less than one may think
+    LedgerWarning (UserWarning)         a release was made and charged, but could not be kept under its key
 """
 
 from typing import Any
 
 __all__ = [
+    "BudgetExceeded",
     "GraphveilError",
     "GuaranteeError",
     "InvalidParameter",
+    "KeyRefused",
+    "LedgerDamaged",
+    "LedgerError",
+    "LedgerFull",
+    "LedgerReadOnly",
+    "LedgerUnavailable",
+    "LedgerWarning",
     "NotConverged",
     "PrivacyWarning",
     "ReleaseFileError",
@@ -70,6 +86,34 @@ class ReleaseFileError(GraphveilError, ValueError):
     """A release file is damaged, foreign, or of a version that is not understood."""
 
 
+class LedgerError(GraphveilError, RuntimeError):
+    """The ledger does not know, or does not allow, what was asked for. No noise was drawn."""
+
+
+class BudgetExceeded(LedgerError):
+    """The release does not fit into what is left; nothing was charged."""
+
+
+class KeyRefused(LedgerError):
+    """The key was used for another request, or it was charged and its release is not there: it is never redrawn."""
+
+
+class LedgerReadOnly(LedgerError):
+    """The ledger may not be written: permissions, or read-only storage."""
+
+
+class LedgerFull(LedgerError):
+    """There is no room to write."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The database cannot be reached, its storage fails, or somebody else keeps it locked."""
+
+
+class LedgerDamaged(LedgerError):
+    """The content is corrupt, was changed or deleted, or is of another version."""
+
+
 class SolverError(GraphveilError, ArithmeticError):
     """A solver cannot give the answer that it was asked for."""
 
@@ -84,3 +128,7 @@ class UnboundedProblem(SolverError):
 
 class PrivacyWarning(UserWarning):
     """The guarantee holds, but says less than one may think."""
+
+
+class LedgerWarning(UserWarning):
+    """A release was made and charged, but could not be kept under its key: save it now."""

@@ -7,7 +7,8 @@ Order of events, which is the guarantee's (``privacy/proofs/spending.md``, theor
 3. charge the whole event to the ledger, durably;
 4. draw the noise, add it to the exact integers, and only then make floats;
 5. with several rounds, ask the next question, which depends on earlier answers alone, and go on at 2 and 4
-   (``privacy/proofs/composition.md``).
+   (``privacy/proofs/composition.md``);
+6. with a key, store the release under it, so that the same request gets it again (``privacy/proofs/ledger.md``).
 
 Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on everything stays spent.
 """
@@ -20,7 +21,14 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from graphveil.exceptions import GuaranteeError, InvalidParameter, PrivacyWarning, SourceError
+from graphveil.exceptions import (
+    GuaranteeError,
+    InvalidParameter,
+    LedgerError,
+    LedgerWarning,
+    PrivacyWarning,
+    SourceError,
+)
 from graphveil.spec import validate
 from graphveil.spec.augment import Augment, Constant, Labels, checked_augment
 from graphveil.spec.budget import Budget
@@ -29,6 +37,7 @@ from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
 from graphveil.spec.released import Release
+from graphveil.spec.request import Request
 from graphveil.spec.rounds import Round
 
 if TYPE_CHECKING:
@@ -46,10 +55,18 @@ _MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the 
 
 
 class LedgerLike(Protocol):
-    """What the gate asks of a ledger."""
+    """What the gate asks of a ledger, :class:`graphveil.Ledger` or another; without keys ``charge`` is enough."""
 
-    def charge(self, dataset: str, event: ReleaseEvent) -> None:
+    def charge(self, dataset: str, event: ReleaseEvent, request: Request | None = None) -> None:
         """Count ``event`` against ``dataset`` durably, or raise; noise is drawn after this returns."""
+        ...
+
+    def stored(self, request: Request) -> Release | None:
+        """The release under the request's key, None for a new key; raise if it is another request's, or was lost."""
+        ...
+
+    def store(self, request: Request, release: Release) -> None:
+        """Keep ``release`` under the key that was charged."""
         ...
 
 
@@ -64,6 +81,7 @@ def release(
     allow_unproven: bool = False,
     ledger: LedgerLike | None = None,
     dataset: str | None = None,
+    key: str | None = None,
     progress: Callable[[int], None] | None = None,
     random_state: int | None = None,
 ) -> Release:
@@ -88,9 +106,14 @@ def release(
         "paper" is Algorithm 1's noise exactly as printed, for comparison: more noise for the same guarantee.
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
-    ledger, dataset : optional
-        An object with a method ``charge(dataset, event)``, which is called before noise is drawn, and the name under
-        which it counts.
+    ledger, dataset : Ledger and str, optional
+        Where the release is charged before noise is drawn, and under which name: :class:`~graphveil.Ledger`, or any
+        object with a method ``charge(dataset, event)``.
+    key : str, optional
+        A name for this one release in the ledger. Asked again with the same parameters, the stored release comes back,
+        nothing is read and nothing is charged: a script that was interrupted can be run again. With other parameters
+        it is an error; other rows are not noticed, since nothing about them is kept. A key that was charged and whose
+        release was lost stays spent.
     progress : callable, optional
         Called with the number of rows read so far; starts again with every pass over the rows.
     random_state : int, optional
@@ -128,6 +151,14 @@ def release(
         raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', domain.data_norm)
     if (ledger is None) != (dataset is None):
         raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
+    request = None
+    if key is not None:
+        if ledger is None or dataset is None or not hasattr(ledger, "store"):
+            raise InvalidParameter("key needs ledger=gv.Ledger(...): that is where the release is kept.")
+        request = Request(key, dataset, domain, budget, augment, rounds, mechanism, allow_unproven, random_state)
+        found = ledger.stored(request)
+        if found is not None:
+            return found
 
     # Heavy modules load here, after the cheap refusals.
     from graphveil.privacy.randomness import noise_source
@@ -146,7 +177,7 @@ def release(
     def charge(event: ReleaseEvent) -> None:
         _check_event(event, allow_unproven)
         if ledger is not None and dataset is not None:
-            ledger.charge(dataset, event)
+            ledger.charge(dataset, event, *([] if request is None else [request]))
 
     if augment is None:
         _check_centred(domain)
@@ -165,7 +196,10 @@ def release(
         gate.ask_paper(allow_unproven=allow_unproven)
     else:
         gate.ask([(Moments(domain.radius), 1.0)])
-    return Release(gate.event, domain, augment, tuple(gate.rounds), versions)
+    made = Release(gate.event, domain, augment, tuple(gate.rounds), versions)
+    if ledger is not None and request is not None:
+        _store(ledger, request, made)
+    return made
 
 
 def collect(domain: Domain, augment: Augment) -> "Collection":
@@ -442,6 +476,19 @@ def _window(query: Query) -> bytes | None:
     if isinstance(query, ColumnMeans | ColumnSquares):
         return query.low.tobytes() + query.high.tobytes()
     return None
+
+
+def _store(ledger: LedgerLike, request: Request, made: Release) -> None:
+    """Keep a release under its key. What was paid for is not thrown away because it cannot be kept twice."""
+    try:
+        ledger.store(request, made)
+    except LedgerError as error:
+        warnings.warn(
+            f"This release was charged and made, but could not be stored under key {request.key!r}: save it now, the "
+            f"ledger will not give it again. {error}",
+            LedgerWarning,
+            stacklevel=3,
+        )
 
 
 def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:

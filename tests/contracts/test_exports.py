@@ -9,7 +9,7 @@ import pytest
 import graphveil as gv
 
 SRC = Path(gv.__file__).parent
-HEAVY = ["numpy", "scipy", "sklearn", "numba", "opendp", "pyarrow", "pandas", "polars"]
+HEAVY = ["numpy", "scipy", "sklearn", "numba", "opendp", "pyarrow", "pandas", "polars", "sqlalchemy"]
 
 
 @pytest.mark.parametrize("name", gv.__all__)

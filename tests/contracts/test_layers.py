@@ -37,6 +37,7 @@ ONLY_IN = {
     "numpy.random": ("privacy/randomness.py", "_rng.py", "simulate/"),
     "opendp": ("privacy/randomness.py",),
     "pickle": (),
+    "sqlalchemy": ("privacy/ledger/",),
 }
 
 

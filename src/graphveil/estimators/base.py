@@ -56,6 +56,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         rows_per_person: int = 1,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
+        key: str | None = None,
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -66,6 +67,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         self.rows_per_person = rows_per_person
         self.ledger = ledger
         self.dataset = dataset
+        self.key = key
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -146,6 +148,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             "augment": self._augment(),
             "ledger": self.ledger,
             "dataset": self.dataset,
+            "key": self.key,
             "random_state": self.random_state,
         }
 

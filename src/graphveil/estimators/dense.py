@@ -25,8 +25,11 @@ class PrivatePrecision(PrivateEstimator):
     assume_centered : bool, default False
         Rows have mean zero; bounds then scale and do not shift.
     rows_per_person : int, default 1
-    ledger, dataset : optional
+    ledger, dataset : Ledger and str, optional
         Where every fit is charged, and under which name.
+    key : str, optional
+        A name for the release in the ledger: a second fit with the same parameters gets it back, free, whatever the
+        rows. Never use one in cross-validation, where every fold has rows of its own.
     random_state : int, optional
         None draws from the operating system's entropy. An int is for simulation: not private, and marked so.
 

@@ -39,7 +39,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         The classes, declared: never read off the data. A row with another label counts in equal parts for all.
     bounds : pair (lower, upper) or mapping
         What a value can be, from public knowledge; each a number or one per column.
-    rows_per_person, ledger, dataset, random_state
+    rows_per_person, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`.
 
     Attributes
@@ -81,6 +81,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         rows_per_person: int = 1,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
+        key: str | None = None,
         random_state: int | None = None,
     ) -> None:
         super().__init__(
@@ -90,6 +91,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
             rows_per_person=rows_per_person,
             ledger=ledger,
             dataset=dataset,
+            key=key,
             random_state=random_state,
         )
         self.classes = classes

@@ -43,7 +43,7 @@ class PrivateGraphicalLasso(PrintedEstimator):
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
     rho, max_iter : float, int
         Of the paper's ADMM; its equations 2.7 to 2.9.
-    bounds, data_norm, assume_centered, rows_per_person, ledger, dataset, random_state
+    bounds, data_norm, assume_centered, rows_per_person, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism takes rows to be centred.
 
     Attributes
@@ -91,6 +91,7 @@ class PrivateGraphicalLasso(PrintedEstimator):
         rows_per_person: int = 1,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
+        key: str | None = None,
         random_state: int | None = None,
     ) -> None:
         super().__init__(
@@ -102,6 +103,7 @@ class PrivateGraphicalLasso(PrintedEstimator):
             rows_per_person=rows_per_person,
             ledger=ledger,
             dataset=dataset,
+            key=key,
             random_state=random_state,
         )
         self.alpha = alpha

@@ -32,7 +32,7 @@ class PrivateRidge(PrintedEstimator):
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
-    bounds, data_norm, assume_centered, rows_per_person, ledger, dataset, random_state
+    bounds, data_norm, assume_centered, rows_per_person, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism takes rows to be centred.
 
     Attributes
@@ -70,6 +70,7 @@ class PrivateRidge(PrintedEstimator):
         rows_per_person: int = 1,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
+        key: str | None = None,
         random_state: int | None = None,
     ) -> None:
         super().__init__(
@@ -81,6 +82,7 @@ class PrivateRidge(PrintedEstimator):
             rows_per_person=rows_per_person,
             ledger=ledger,
             dataset=dataset,
+            key=key,
             random_state=random_state,
         )
         self.alpha = alpha

@@ -7,12 +7,21 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.events import GaussianStep, NoiseGroup
 from graphveil.spec.gdp import mu_of
 
-__all__ = ["analytic_mu", "classical_sd", "lattice_allowance", "lattice_step", "sd_for", "with_reserve"]
+__all__ = [
+    "LARGEST_ETA",
+    "analytic_mu",
+    "classical_sd",
+    "lattice_allowance",
+    "lattice_share",
+    "lattice_step",
+    "sd_for",
+    "with_reserve",
+]
 
 # Share of δ that is kept for the lattice. The rest pays for the Gaussian; 1/1024 of δ changes σ by less than 0.02%.
 _LATTICE_SHARE = 2.0**-10
 # However generous δ is, a release charges no more than this, so that it composes with others at any sensible total ε.
-_LARGEST_ETA = 2.0**-70
+LARGEST_ETA = 2.0**-70
 _COARSEST, _FINEST = 40, 57  # log2 of sd/lattice: at least 40 bits, and no int64 ever overflows
 _ROUNDING = 2.0**-30  # relative reserve of the sensitivity for rounding large integers down to the lattice
 
@@ -27,16 +36,25 @@ def analytic_mu(budget: Budget) -> float:
     return mu_of(budget.epsilon, budget.delta * (1.0 - _LATTICE_SHARE))
 
 
-def lattice_allowance(budget: Budget) -> float:
-    """The η that a whole release may charge: (1 + e^ε) η is less than 2⁻¹⁰ δ.
+def lattice_share(budget: Budget) -> float:
+    """The η that a budget leaves room for: (1 + e^ε) η is less than 2⁻¹⁰ δ.
 
     Guarantee
     ---------
     Proof: ``privacy/proofs/lattice.md`` (theorem 4).
     """
     # 1 - 2⁻¹⁰ leaves room for the rounding of every sum in which η takes part.
-    share = _LATTICE_SHARE * (1.0 - 2.0**-10) * budget.delta / (1.0 + math.exp(min(budget.epsilon, 700.0)))
-    return min(share, _LARGEST_ETA)
+    return _LATTICE_SHARE * (1.0 - 2.0**-10) * budget.delta / (1.0 + math.exp(min(budget.epsilon, 700.0)))
+
+
+def lattice_allowance(budget: Budget) -> float:
+    """The η that a whole release may charge.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/lattice.md`` (theorem 4).
+    """
+    return min(lattice_share(budget), LARGEST_ETA)
 
 
 def with_reserve(sensitivity: float) -> float:

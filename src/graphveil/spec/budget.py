@@ -8,9 +8,10 @@ from graphveil.spec import validate
 from graphveil.spec.gdp import mu_of
 from graphveil.spec.record import Record
 
-__all__ = ["Budget"]
+__all__ = ["SMALLEST_EPSILON", "Budget"]
 
-_EPSILONS = (1e-9, 1000.0)  # beyond these nothing is a guarantee, or nothing is left of the data
+# Beyond these nothing is left of the data, or nothing is a guarantee.
+SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1000.0
 _SMALLEST_DELTA = 1e-300  # below it floating point loses digits
 
 
@@ -42,7 +43,7 @@ class Budget(Record):
 
     def __post_init__(self) -> None:
         epsilon = validate.number(
-            "epsilon", self.epsilon, "a number greater than 0 (from 1e-9 to 1000)", _EPSILONS[0], _EPSILONS[1]
+            "epsilon", self.epsilon, "a number greater than 0 (from 1e-9 to 1000)", SMALLEST_EPSILON, _LARGEST_EPSILON
         )
         delta = validate.number("delta", self.delta, "a number strictly between 0 and 1", 0.0, 1.0, open_ends=True)
         if delta < _SMALLEST_DELTA:

@@ -201,6 +201,10 @@ class Release:
         """Write one file that :meth:`load` reads anywhere; an interrupted write leaves no half file."""
         release_file.write_bytes(path, self._content)
 
+    def to_bytes(self) -> bytes:
+        """The content of the file."""
+        return self._content
+
     @classmethod
     def load(cls, path: "str | os.PathLike[str]") -> "Release":
         """Read a release. Nothing in the file is executed; a damaged or foreign file raises ``ReleaseFileError``."""
@@ -209,6 +213,11 @@ class Release:
             content = Path(path).read_bytes()
         except OSError as error:
             raise ReleaseFileError(f"{name} cannot be read: {error.strerror}.") from None
+        return cls.from_bytes(content, name)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, name: str = "this") -> "Release":
+        """Undo :meth:`to_bytes`; ``name`` is what an error calls it."""
         header, arrays = release_file.decode(content, name)
         try:
             augment = None if header["augment"] is None else Record.from_dict(header["augment"])

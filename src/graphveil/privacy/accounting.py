@@ -1,0 +1,171 @@
+r"""What several releases of the same rows cost together, in exact arithmetic.
+
+Every event is μ-GDP up to a total variation η. A budget (ε, δ) is split once: μ² of all events together stays within
+that of ``analytic_mu``, η within ``lattice_share``, and δ_μ(ε) + (1 + e^ε) η ≤ δ follows, also when later releases are
+chosen after seeing earlier ones. Sums are fractions: no order of addition, no database and no tiny charge can lose a
+part of them.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.privacy.calibration import LARGEST_ETA, analytic_mu, lattice_allowance, lattice_share
+from graphveil.spec.budget import SMALLEST_EPSILON, Budget
+from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.gdp import epsilon_of
+
+__all__ = ["Balance", "Spend", "check_divisible", "largest_epsilon", "left_over", "spent_of"]
+
+_LEAST_RELEASES = 100  # that the lattice's share of a total budget must have room for
+
+
+@dataclass(frozen=True)
+class Spend:
+    """An amount of privacy: μ of Gaussian differential privacy, and what it is worth as ε at a given δ.
+
+    Parameters
+    ----------
+    mu, epsilon, delta : float
+        Zero where nothing is spent or left, infinite after a seeded release.
+    seeded : bool
+        A seeded release was made of these rows: nothing of them is private any more.
+    """
+
+    mu: float
+    epsilon: float
+    delta: float
+    seeded: bool = False
+
+    def __str__(self) -> str:
+        mark = "; a seeded release was made of these rows: not private" if self.seeded else ""
+        return f"epsilon = {self.epsilon:.6g} at delta = {self.delta:g} (mu = {self.mu:.6g}){mark}"
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Exact sums over events: Σμ² and Ση for every ``rows_per_person`` that was declared, and how many were seeded.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/ledger.md``.
+    """
+
+    sums: Mapping[int, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    seeded: int = 0
+
+    def plus(self, event: ReleaseEvent) -> "Balance":
+        """The balance after ``event``."""
+        if event.seeded:
+            return Balance(self.sums, self.seeded + 1)
+        return self.plus_amount(event.mu, event.eta, event.rows_per_person)
+
+    def plus_amount(self, mu: float, eta: float, rows_per_person: int) -> "Balance":
+        """The balance after an unseeded event of this cost."""
+        mu_square, eta_sum = self.sums.get(rows_per_person, (Fraction(0), Fraction(0)))
+        changed = {rows_per_person: (mu_square + Fraction(mu) ** 2, eta_sum + Fraction(eta))}
+        return Balance({**self.sums, **changed}, self.seeded)
+
+    @property
+    def rows_per_person(self) -> int:
+        """The most rows that any release allowed a person: those are the people whom the balance speaks of."""
+        return max(self.sums, default=1)
+
+    @property
+    def mu_square(self) -> Fraction:
+        """Σμ² of everything together; a release for people with k rows costs one with K rows ⌈K/k⌉ times its μ."""
+        most = self.rows_per_person
+        return sum((mu_square * (-(-most // k)) ** 2 for k, (mu_square, _) in self.sums.items()), Fraction(0))
+
+    @property
+    def eta(self) -> Fraction:
+        """Ση of everything together."""
+        return sum((eta for _, eta in self.sums.values()), Fraction(0))
+
+    def keeps(self, budget: Budget) -> bool:
+        """Whether everything together stays within the two parts of a budget."""
+        enough_mu = self.mu_square <= Fraction(analytic_mu(budget)) ** 2
+        return not self.seeded and enough_mu and self.keeps_eta(budget)
+
+    def keeps_eta(self, budget: Budget) -> bool:
+        """Whether the lattice terms do."""
+        return self.eta <= Fraction(lattice_share(budget))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON; fractions as text, exactly."""
+        sums = {str(k): [str(part) for part in self.sums[k]] for k in sorted(self.sums)}
+        return {"seeded": self.seeded, "sums": sums}
+
+    @classmethod
+    def from_dict(cls, content: Any) -> "Balance":
+        """Undo :meth:`to_dict`."""
+        sums = {int(k): (Fraction(mu_square), Fraction(eta)) for k, (mu_square, eta) in content["sums"].items()}
+        return cls(sums, int(content["seeded"]))
+
+
+def check_divisible(budget: Budget) -> None:
+    """Refuse a total whose δ is too small, or ε too large, for the lattice terms of a hundred releases."""
+    if lattice_share(budget) < _LEAST_RELEASES * LARGEST_ETA:
+        raise InvalidParameter(
+            f"A total of epsilon = {budget.epsilon:g} at delta = {budget.delta:g} cannot be divided among releases: "
+            "the lattice terms of their noise, times e^epsilon, would exceed delta. Choose a smaller epsilon or a "
+            "larger delta for the data set."
+        )
+
+
+def spent_of(balance: Balance, budget: Budget) -> Spend:
+    """What was spent, with ε at the budget's δ, rounded up."""
+    if balance.seeded:
+        return Spend(math.inf, math.inf, budget.delta, seeded=True)
+    mu, eta = root_above(balance.mu_square), _float_above(balance.eta)
+    return Spend(mu, epsilon_of(mu, budget.delta, eta) if mu > 0.0 else 0.0, budget.delta)
+
+
+def left_over(balance: Balance, budget: Budget) -> Spend:
+    """The largest release that still fits, at the budget's δ."""
+    epsilon = largest_epsilon(balance, budget, balance.rows_per_person)
+    mu = analytic_mu(Budget(epsilon, budget.delta)) if epsilon > 0.0 else 0.0
+    return Spend(mu, epsilon, budget.delta, balance.seeded > 0)
+
+
+def largest_epsilon(balance: Balance, budget: Budget, rows_per_person: int) -> float:
+    """Largest ε for which a release at the budget's δ still fits, rounded down; zero when none does."""
+
+    def fits(epsilon: float) -> bool:
+        asked = Budget(epsilon, budget.delta)
+        return balance.plus_amount(analytic_mu(asked), lattice_allowance(asked), rows_per_person).keeps(budget)
+
+    high = epsilon = budget.epsilon
+    while not fits(epsilon):
+        high, epsilon = epsilon, epsilon / 2.0
+        if epsilon < SMALLEST_EPSILON or balance.seeded:
+            return 0.0
+    while (middle := 0.5 * (epsilon + high)) not in (epsilon, high):
+        epsilon, high = (middle, high) if fits(middle) else (epsilon, middle)
+    return epsilon
+
+
+def root_above(square: Fraction) -> float:
+    """The smallest float that is at least √``square``; √(x²) is x."""
+    if square == 0:
+        return 0.0
+    # An integer root of 60 bits or more: no overflow, no underflow, whatever the size of the fraction.
+    shift = max(0, 120 - (square.numerator.bit_length() - square.denominator.bit_length()))
+    shift += shift % 2
+    scaled = math.isqrt((square.numerator << shift) // square.denominator)
+    root = math.nextafter(_float_above(Fraction(scaled, 2 ** (shift // 2))), 0.0)
+    while not math.isinf(root) and Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return root
+
+
+def _float_above(value: Fraction) -> float:
+    """The smallest float that is at least ``value``."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
+    return nearest if nearest >= value else math.nextafter(nearest, math.inf)

@@ -1,0 +1,200 @@
+"""The ledger: what every data set may spend, what was spent on what, and the releases that have a key."""
+
+import secrets
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from graphveil.exceptions import InvalidParameter, LedgerDamaged
+from graphveil.privacy.accounting import Balance, Spend, check_divisible, left_over, spent_of
+from graphveil.privacy.ledger.accounts import account_of, append_event, kept_release, open_account, statement_of
+from graphveil.privacy.ledger.chain import problems
+from graphveil.privacy.ledger.history import Entry, History
+from graphveil.privacy.ledger.store import Store, datasets, events, releases
+from graphveil.spec import validate
+from graphveil.spec.budget import Budget
+from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.released import Release
+from graphveil.spec.request import Request
+
+if TYPE_CHECKING:
+    import os
+
+    from sqlalchemy.engine import Connection
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """What was spent on every data set, in a file or a PostgreSQL database.
+
+    Give it to :func:`graphveil.release` or an estimator, with the name of the data set. A release is charged before
+    its noise is drawn: a crash may lose budget, never a guarantee. There is no refund.
+
+    Parameters
+    ----------
+    url : str or path, default "ledger.db"
+        A path or ``sqlite:///path``, or ``postgresql://user@host/database`` (needs ``graphveil[postgres]``). Nothing is
+        opened or made before it is used; a file can be read by its owner only.
+
+    Guarantee
+    ---------
+    For every data set, all releases that were charged to it, together, are (ε, δ)-private for the budget that it was
+    created with, unless a seeded one is among them. Any number of processes may share a ledger. Proof:
+    ``privacy/proofs/ledger.md``. It counts names: the same people under two names are counted twice, each time
+    from zero.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, graphveil as gv
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/ledger.db")
+    >>> ledger.create("survey", gv.Budget(2.0, 1e-6))
+    >>> rows = np.random.default_rng(0).normal(size=(5000, 3))
+    >>> ask = dict(domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), ledger=ledger, dataset="survey")
+    >>> release = gv.release(rows, **ask, key="first")
+    >>> gv.release(rows, **ask, key="first") == release  # the same key: the same release, and no second charge
+    True
+    >>> print(ledger.spent("survey"))
+    epsilon = 0.999949 at delta = 1e-06 (mu = 0.236693)
+    >>> print(ledger.remaining("survey"))
+    epsilon = 1.66816 at delta = 1e-06 (mu = 0.377136)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, url: "str | os.PathLike[str]" = "ledger.db") -> None:
+        self._store = Store(url)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._store.name!r})"
+
+    # ------------------------------------------------------------------ for people
+    def create(self, dataset: str, budget: Budget) -> None:
+        """Open an account: ``dataset`` may spend ``budget`` in all, for ever.
+
+        Parameters
+        ----------
+        dataset : str
+            A name for these people's records, whatever file they come from.
+        budget : Budget
+            Its δ must have room for a hundred releases: for ε = 1 at least 1e-15, for ε = 10 at least 1e-11.
+        """
+        validate.label("dataset", dataset)
+        if not isinstance(budget, Budget):
+            raise InvalidParameter.of("budget", "a gv.Budget", budget)
+        check_divisible(budget)
+        token = secrets.token_hex(16)
+        self._store.create()
+        self._store.write(lambda connection: open_account(connection, dataset, budget, token))
+
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the data sets, in the order in which they were created."""
+        query = sa.select(datasets.c.name).order_by(datasets.c.number)
+        return tuple(self._store.read(lambda connection: connection.execute(query).scalars().all()))
+
+    def budget(self, dataset: str) -> Budget:
+        """What ``dataset`` may spend in all."""
+        return self._statement(dataset)[0]
+
+    def spent(self, dataset: str) -> Spend:
+        """What was spent, with ε at the data set's δ, rounded up."""
+        budget, balance = self._statement(dataset)
+        return spent_of(balance, budget)
+
+    def remaining(self, dataset: str) -> Spend:
+        """The largest release that still fits, at the data set's δ, rounded down; nothing after a seeded release."""
+        budget, balance = self._statement(dataset)
+        return left_over(balance, budget)
+
+    def history(self, dataset: str) -> History:
+        """Every charge, in the order in which they were made. Times are what the clock said, and order nothing."""
+        query = (
+            sa.select(events.c.content, events.c.hash, releases.c.key.is_not(None).label("stored"))
+            .join_from(events, releases, events.c.key == releases.c.key, isouter=True)
+            .where(events.c.dataset == dataset)
+            .order_by(events.c.number)
+        )
+
+        def work(connection: "Connection") -> History:
+            account_of(connection, dataset)
+            return History(Entry(row.content, row.hash, bool(row.stored)) for row in connection.execute(query))
+
+        return self._store.read(work)
+
+    def verify(self, heads: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Check every line, every sum and every stored release, or raise ``LedgerDamaged`` with what is wrong.
+
+        Parameters
+        ----------
+        heads : mapping, optional
+            What an earlier call returned and was kept elsewhere: the ledger must go on from there. Without it, a
+            ledger that was rewritten from end to end, or replaced by an old copy, cannot be told from a good one.
+
+        Returns
+        -------
+        dict
+            For every data set the number of its last event and that event's hash, as text.
+        """
+        query = sa.select(datasets).order_by(datasets.c.number)
+
+        def work(connection: "Connection") -> tuple[list[str], dict[str, str]]:
+            now = {row.name: f"{row.events}:{row.head}" for row in connection.execute(query)}
+            return list(problems(connection, heads or {})), now
+
+        found, now = self._store.read(work)
+        if found:
+            more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
+            raise LedgerDamaged(f"The ledger in {self._store.name} is not as written: {'; '.join(found[:5])}{more}.")
+        return now
+
+    def export(self) -> dict[str, Any]:
+        """Everything but the stored releases, verified, as plain dictionaries that ``json.dump`` writes."""
+        return {
+            "ledger": self._store.name,
+            "datasets": [
+                {
+                    "dataset": name,
+                    "budget": self.budget(name).to_dict(),
+                    "events": [entry.to_dict() for entry in self.history(name)],
+                    "head": head,
+                }
+                for name, head in self.verify().items()
+            ],
+        }
+
+    # ------------------------------------------------------------------ for the gate
+    def charge(self, dataset: str, event: ReleaseEvent, request: Request | None = None) -> None:
+        """Count ``event`` durably, or raise; noise is drawn after this returns.
+
+        Guarantee
+        ---------
+        When this returns, the event is on disk, and with it the data set keeps its budget (or the event is seeded,
+        and the data set marked). Proof: ``privacy/proofs/ledger.md``.
+        """
+        if not isinstance(event, ReleaseEvent):
+            raise InvalidParameter.of("event", "a ReleaseEvent", event)
+        token = secrets.token_hex(16)
+        self._store.write(lambda connection: append_event(connection, dataset, event, request, token))
+
+    def stored(self, request: Request) -> Release | None:
+        """The release under the request's key; None for a new key. Another request's, or a lost one, is refused."""
+
+        def work(connection: "Connection") -> Release | None:
+            account_of(connection, request.dataset)
+            return kept_release(connection, request)
+
+        return self._store.read(work)
+
+    def store(self, request: Request, release: Release) -> None:
+        """Keep a release under the key that it was charged with."""
+
+        def work(connection: "Connection") -> None:
+            there = connection.execute(sa.select(releases.c.key).where(releases.c.key == request.key)).scalar()
+            if there is None:  # else it was our own commit, whose answer was lost
+                connection.execute(releases.insert().values(key=request.key, content=release.to_bytes()))
+
+        self._store.write(work)
+
+    def _statement(self, dataset: str) -> tuple[Budget, Balance]:
+        return self._store.read(lambda connection: statement_of(connection, account_of(connection, dataset)))

@@ -1,0 +1,91 @@
+"""What was charged, line by line, as data and as a table."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from graphveil.spec.events import ReleaseEvent
+
+__all__ = ["Entry", "History"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge.
+
+    Parameters
+    ----------
+    line : str
+        What was chained, as canonical JSON.
+    hash : str
+        SHA-256 of it.
+    stored : bool
+        The release can be had again by its key.
+    """
+
+    line: str
+    hash: str
+    stored: bool
+
+    @cached_property
+    def event(self) -> ReleaseEvent:
+        """What was released, and what it cost."""
+        return ReleaseEvent.from_dict(self._content["event"])
+
+    @property
+    def number(self) -> int:
+        """Place in the order of charges, from 1."""
+        return int(self._content["number"])
+
+    @property
+    def time(self) -> str:
+        """What the clock said (UTC)."""
+        return str(self._content["time"])
+
+    @property
+    def key(self) -> str | None:
+        """The key, if the caller gave one."""
+        key = self._content["key"]
+        return None if key is None else str(key)
+
+    @property
+    def state(self) -> str:
+        """Whether the release is stored under its key, was lost on the way, or had no key."""
+        return "stored" if self.stored else "no key" if self.key is None else "lost"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain JSON; hashing ``line`` gives ``hash``, and parsing it the rest."""
+        return {**self._content, "line": self.line, "hash": self.hash, "release": self.state}
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.line)
+        return content
+
+
+class History(tuple[Entry, ...]):
+    """Charges in their order; ``print`` shows a table."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        head = ("no.", "time (UTC)", "epsilon", "delta", "mu", "rounds", "rows", "key", "release")
+        rows = [head, *(_cells(entry) for entry in self)]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _cells(entry: Entry) -> tuple[str, ...]:
+    event = entry.event
+    return (
+        str(entry.number),
+        entry.time,
+        f"{event.budget.epsilon:g}",
+        f"{event.budget.delta:g}",
+        f"{event.charged_mu:.6g}" + (" (seeded)" if event.seeded else ""),
+        event.rounds,
+        str(event.n_samples),
+        entry.key or "",
+        entry.state,
+    )

@@ -1,0 +1,44 @@
+"""The ledger's crash argument: killed at any instant, whatever was drawn had been charged, and the ledger goes on."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+
+
+def killed(url, folder, kills, seed, *options):
+    command = [sys.executable, "-W", "error", TESTS / "killing.py", url, folder, str(kills), str(seed), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def holds(report, kills):
+    assert report["violations"] == []
+    assert report["kills"] + report["finished first"] == kills
+    assert report["kills"] > 0.9 * kills
+    assert min(report["untouched"], report["lost"], report["stored"]) > 0  # before the charge, between, and after
+
+
+def test_two_hundred_kills_with_a_file(tmp_path):
+    holds(killed(tmp_path / "ledger.db", tmp_path, 200, 2026), 200)
+
+
+def test_kills_with_a_server(postgres, tmp_path):
+    holds(killed(postgres.new_schema(), tmp_path, 30, 2027), 30)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(5))
+def test_a_thousand_kills_with_either(url, tmp_path, seed):
+    holds(killed(url, tmp_path, 200, seed), 200)
+
+
+def test_a_ledger_that_charges_after_the_draw_is_caught(tmp_path):
+    """The control: the same kills find it out."""
+    report = killed(tmp_path / "ledger.db", tmp_path, 25, 2026, "late")
+    assert any("drawn and not charged" in violation for violation in report["violations"])

@@ -1,0 +1,39 @@
+"""Small parts that the tests of the ledger share."""
+
+import numpy as np
+
+import graphveil as gv
+from graphveil.privacy.calibration import analytic_mu, lattice_allowance
+from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.request import Request
+
+ROWS = np.linspace(-1.0, 1.0, 90).reshape(30, 3)
+DOMAIN = gv.Domain(bounds=(-1, 1))
+WHOLE = gv.Budget(2.0, 1e-6)
+HALF = gv.Budget(1.0, 1e-6)
+
+
+def event(epsilon=0.5, delta=1e-6, *, seeded=False, rows_per_person=1, mu=None):
+    """What the gate would charge for an adaptive release."""
+    budget = gv.Budget(epsilon, delta)
+    mu = analytic_mu(budget) if mu is None else mu
+    eta = lattice_allowance(budget)
+    return ReleaseEvent(budget, mu, eta, "default", "adaptive", 100, rows_per_person, "replace", seeded=seeded)
+
+
+def request(key="k", dataset="people", budget=HALF, **changes):
+    asked = {"domain": DOMAIN, "augment": None, "rounds": 1, "mechanism": "default", "allow_unproven": False}
+    return Request(key=key, dataset=dataset, budget=budget, random_state=None, **{**asked, **changes})
+
+
+def opened(url, dataset="people", budget=WHOLE):
+    """A ledger with one data set."""
+    ledger = gv.Ledger(url)
+    ledger.create(dataset, budget)
+    return ledger
+
+
+def release(ledger, key=None, budget=HALF, rows=ROWS, **options):
+    return gv.release(
+        rows, **{"domain": DOMAIN, "budget": budget, "dataset": "people", **options}, ledger=ledger, key=key
+    )

@@ -1,0 +1,158 @@
+"""A key gives one draw at most: the same request gets the same release, anything else is refused."""
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import (
+    BudgetExceeded,
+    InvalidParameter,
+    KeyRefused,
+    LedgerDamaged,
+    LedgerFull,
+    LedgerWarning,
+)
+from graphveil.privacy import randomness
+from ledger_support import DOMAIN, HALF, ROWS, WHOLE, event, opened, release, request
+
+
+def test_the_same_key_and_request_give_the_same_release_and_no_second_charge(url):
+    ledger = opened(url)
+    first = release(ledger, key="table 1")
+    assert release(ledger, key="table 1") == first
+    assert release(gv.Ledger(url), key="table 1").to_bytes() == first.to_bytes()
+    assert len(ledger.history("people")) == 1
+    assert release(ledger, key="table 2") != first
+
+
+def test_a_stored_release_comes_back_when_nothing_is_left_and_nothing_is_read(tmp_path):
+    ledger = opened(tmp_path / "ledger.db")
+    first = release(ledger, key="all of it", budget=WHOLE)
+    with pytest.raises(BudgetExceeded):
+        release(ledger, key="more")
+
+    class Unreadable:
+        def __iter__(self):
+            raise AssertionError("rows were read")
+
+    assert release(ledger, key="all of it", budget=WHOLE, rows=Unreadable()) == first
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"budget": gv.Budget(0.5, 1e-6)}, "budget"),
+        ({"budget": gv.Budget(1.0, 2e-6)}, "budget"),
+        ({"domain": gv.Domain(bounds=(-2, 1))}, "domain"),
+        ({"domain": gv.Domain(bounds=(-1, 1), rows_per_person=2)}, "domain"),
+        ({"augment": "mean"}, "augment"),
+        ({"rounds": "auto"}, "rounds"),
+        ({"mechanism": "paper"}, "mechanism"),
+        ({"allow_unproven": True}, "allow_unproven"),
+        ({"random_state": 0}, "random_state"),
+        ({"dataset": "others"}, "dataset"),
+        ({"budget": gv.Budget(0.5, 1e-6), "rounds": "auto"}, "budget, rounds"),
+    ],
+)
+def test_the_same_key_for_another_request_is_an_error_that_names_the_difference(tmp_path, changes, named):
+    ledger = opened(tmp_path / "ledger.db")
+    ledger.create("others", WHOLE)
+    release(ledger, key="k")
+    with pytest.raises(KeyRefused, match=f"another {named}\\."):
+        release(ledger, key="k", **changes)
+    assert len(ledger.history("people")) == 1
+    assert len(ledger.history("others")) == 0
+
+
+def test_a_key_that_was_charged_without_a_stored_release_is_spent_and_lost(url, monkeypatch):
+    ledger = opened(url)
+
+    def dies(*arguments):
+        raise MemoryError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(randomness, "_opendp_draw", dies)
+        with pytest.raises(MemoryError):
+            release(ledger, key="k")
+    spent = ledger.spent("people")
+    assert spent.mu > 0.0
+    monkeypatch.setattr(randomness, "_opendp_draw", lambda *arguments: pytest.fail("drawn again"))
+    for _ in range(2):
+        with pytest.raises(KeyRefused, match="stays spent and is never drawn again"):
+            release(ledger, key="k")
+    assert ledger.spent("people") == spent
+    assert ledger.history("people")[0].state == "lost"
+    ledger.verify()
+
+
+def test_a_refused_release_leaves_its_key_free(url):
+    ledger = opened(url)
+    with pytest.raises(BudgetExceeded):
+        release(ledger, key="k", budget=gv.Budget(5.0, 1e-6))
+    release(ledger, key="k")
+
+
+def test_a_key_that_another_process_used_since_it_was_looked_up_is_not_charged_twice(url):
+    ledger = opened(url)
+    assert ledger.stored(request("k")) is None
+    release(ledger, key="k")
+    with pytest.raises(KeyRefused, match="used meanwhile"):
+        ledger.charge("people", event(0.1), request("k"))
+    assert len(ledger.history("people")) == 1
+
+
+def test_a_release_that_cannot_be_stored_is_not_thrown_away(tmp_path, monkeypatch):
+    ledger = opened(tmp_path / "ledger.db")
+
+    def full(*arguments):
+        raise LedgerFull("no room")
+
+    monkeypatch.setattr(gv.Ledger, "store", full)
+    with pytest.warns(LedgerWarning, match="save it now.*no room") as caught:
+        made = release(ledger, key="k")
+    assert caught[0].filename.endswith("ledger_support.py")
+    assert made.second_moment.shape == (3, 3)
+    with pytest.raises(KeyRefused):
+        release(ledger, key="k")
+
+
+def test_a_damaged_stored_release_is_not_taken_for_one(tmp_path):
+    import sqlite3
+
+    ledger = opened(tmp_path / "ledger.db")
+    content = release(ledger, key="k").to_bytes()
+    for damage in (content[:-1], content[:100], b"", content[:-40] + bytes(8) + content[-32:]):
+        with sqlite3.connect(tmp_path / "ledger.db") as connection:
+            connection.execute("UPDATE graphveil_releases SET content = ?", [damage])
+        connection.close()
+        with pytest.raises(gv.exceptions.ReleaseFileError, match="the release under key 'k'"):
+            release(ledger, key="k")
+        with pytest.raises(LedgerDamaged, match="the release under key 'k' is damaged"):
+            ledger.verify()
+
+
+def test_nothing_of_the_rows_is_kept(tmp_path):
+    """Two different tables, the same key: the same bytes are stored but for noise, times and random tokens."""
+    lines = []
+    for name, rows in (("a", ROWS), ("b", -0.5 * np.roll(ROWS, 7))):
+        ledger = opened(tmp_path / f"{name}.db")
+        release(ledger, key="k", rows=rows)
+        entry = ledger.history("people")[0].to_dict()
+        lines.append({k: v for k, v in entry.items() if k not in ("line", "hash", "previous", "time", "token")})
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("options", [{"ledger": None, "dataset": None}, {"dataset": "people"}])
+def test_a_key_needs_a_ledger_that_stores(options):
+    class Diary:
+        def charge(self, dataset, event):
+            raise AssertionError
+
+    with pytest.raises(InvalidParameter, match="key needs ledger"):
+        gv.release(ROWS, domain=DOMAIN, budget=HALF, key="k", **{"ledger": Diary(), **options})
+
+
+@pytest.mark.parametrize("key", ["", " k", "k\n", 5, "x" * 201])
+def test_a_key_must_be_printable(tmp_path, key):
+    with pytest.raises(InvalidParameter, match="key must be"):
+        release(opened(tmp_path / "ledger.db"), key=key)
