@@ -83,6 +83,9 @@ def _state(error: "DBAPIError") -> str:
 
 
 def _never_connected(error: "DBAPIError") -> bool:
-    """No connection was made: nobody answered, or a server that is starting or stopping. Other refusals are final."""
+    """Nobody answered, or a server that starts, stops, recovers or is crowded. Other refusals are final.
+
+    The driver has no state for a connection that was not made, only what the server said.
+    """
     said = str(error.orig)
-    return "FATAL" not in said or "starting up" in said or "shutting down" in said
+    return "FATAL" not in said or "the database system is" in said or "connection slots" in said or "clients" in said

@@ -1,0 +1,536 @@
+"""Databases that fail: every fault gives one clear error, loses nothing, and the ledger goes on when it is mended."""
+
+import os
+import pwd
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+import graphveil as gv
+from graphveil.exceptions import (
+    GraphveilError,
+    LedgerDamaged,
+    LedgerError,
+    LedgerReadOnly,
+    LedgerUnavailable,
+)
+from graphveil.privacy import randomness
+from graphveil.privacy.ledger import store
+from ledger_support import event, opened, release
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def no_draw(monkeypatch):
+    """Fail the test if noise is asked for."""
+    monkeypatch.setattr(randomness, "_opendp_draw", lambda *arguments: pytest.fail("noise was drawn"))
+
+
+def in_a_child(action):
+    """Run ``action`` in a fork, and give back what it returns, as text: for limits and users that cannot be undone."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            said = action()
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(writing, str(said).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        said = pipe.read()
+    os.waitpid(process, 0)
+    return said
+
+
+def error_of(action):
+    try:
+        action()
+    except GraphveilError as error:
+        return f"{type(error).__name__}: {error}"
+    return "no error"
+
+
+# ---------------------------------------------------------------- permissions
+def as_somebody_else(action):
+    """Root may write everything: become nobody first."""
+
+    def changed():
+        if os.geteuid() == 0:
+            account = pwd.getpwnam("nobody")
+            os.setgroups([])
+            os.setgid(account.pw_gid)
+            os.setuid(account.pw_uid)
+        return action()
+
+    return in_a_child(changed)
+
+
+@pytest.fixture
+def shared(tmp_path_factory):
+    """A folder and a ledger that belong to whoever :func:`as_somebody_else` becomes."""
+    folder = tmp_path_factory.mktemp("shared")
+    ledger = opened(folder / "ledger.db")
+    release(ledger, key="before")
+    if os.geteuid() == 0:
+        account = pwd.getpwnam("nobody")
+        for each in (folder, folder / "ledger.db"):
+            os.chown(each, account.pw_uid, account.pw_gid)
+        for parent in (folder.parent, folder.parent.parent):
+            parent.chmod(0o755)
+    yield folder, ledger
+    folder.chmod(0o700)
+    (folder / "ledger.db").chmod(0o600)
+
+
+@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o400, 0o700), (0o600, 0o500), (0o000, 0o700), (0o600, 0o000)])
+def test_permission_lost(shared, file_mode, folder_mode, no_draw):
+    folder, ledger = shared
+    (folder / "ledger.db").chmod(file_mode)
+    folder.chmod(folder_mode)
+    said = as_somebody_else(lambda: error_of(lambda: release(ledger, key="after")))
+    assert said.startswith("LedgerReadOnly: The ledger in "), said
+    folder.chmod(0o700)
+    (folder / "ledger.db").chmod(0o600)
+    assert [entry.key for entry in ledger.history("people")] == ["before"]
+    assert as_somebody_else(lambda: error_of(lambda: ledger.charge("people", event(0.1)))) == "no error"
+    assert len(ledger.history("people")) == 2
+    ledger.verify()
+
+
+def test_what_may_only_be_read_can_be_read(shared):
+    folder, ledger = shared
+    (folder / "ledger.db").chmod(0o400)
+    folder.chmod(0o500)
+    assert as_somebody_else(lambda: ledger.verify()["people"]).startswith("1:")
+    assert as_somebody_else(lambda: release(ledger, key="before").n_samples) == "30"  # a replay writes nothing
+
+
+def test_a_ledger_where_no_file_can_be_made(shared):
+    folder, _ = shared
+    folder.chmod(0o500)
+    said = as_somebody_else(lambda: error_of(lambda: opened(folder / "new.db")))
+    assert said == f"LedgerReadOnly: The ledger {folder}/new.db cannot be made: Permission denied."
+    assert "LedgerUnavailable" in error_of(lambda: opened(folder / "no folder" / "new.db"))
+
+
+# ---------------------------------------------------------------- a full disk
+FULL = """
+import os, subprocess, sys
+from pathlib import Path
+folder = Path(sys.argv[1])
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", folder], check=True)
+from ledger_support import event, opened, release
+from graphveil.exceptions import LedgerFull, LedgerWarning
+from graphveil.privacy import randomness
+import warnings
+warnings.simplefilter("error")
+ledger = opened(folder / "ledger.db")
+release(ledger, key="before")
+draw, drawn = randomness._opendp_draw, []
+randomness._opendp_draw = lambda *arguments: drawn.append(1) or draw(*arguments)
+filler = (folder / "filler").open("wb", buffering=0)
+outcomes = []
+for step in range(200):  # ever less room: the charge, the journal, the release, whatever comes first
+    try:
+        filler.write(bytes(1024))
+    except OSError:
+        pass
+    before, drawn[:] = len(ledger.history("people")), []
+    try:
+        release(ledger, key=f"step {step}", budget=type(ledger.budget("people"))(0.01, 1e-6))
+        outcomes.append("released")
+    except LedgerWarning:
+        outcomes.append("not stored")
+    except LedgerFull:
+        outcomes.append("refused")
+        assert not drawn or len(ledger.history("people")) == before + 1
+    ledger.verify()
+    if outcomes[-5:] == ["refused"] * 5:
+        break
+filler.close()
+os.unlink(folder / "filler")
+release(ledger, key="after")
+ledger.verify()
+made = len(outcomes) - outcomes.count("refused")
+print(*sorted(set(outcomes)), made == len(ledger.history("people")) - 2)
+"""
+
+
+def can_mount():
+    """A file system of 128 kB needs a namespace of its own."""
+    command = ["unshare", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def test_a_full_disk(tmp_path, path):
+    if not can_mount():
+        limited_file_size(path)
+        return
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", sys.executable, "-c", FULL, tmp_path],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split()[-3:-1] == ["refused", "released"]
+    assert done.stdout.split()[-1] == "True"
+
+
+def limited_file_size(path):
+    """Where nothing can be mounted: the kernel refuses to let files grow."""
+    ledger = opened(path)
+    ledger.charge("people", event(0.1))
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, resource.RLIM_INFINITY))
+        while True:
+            said = error_of(lambda: ledger.charge("people", event(1e-3)))
+            if said != "no error":
+                return said
+
+    assert in_a_child(limited).startswith(("LedgerFull", "LedgerUnavailable"))
+    ledger.verify()
+    ledger.charge("people", event(0.1))
+
+
+def test_files_that_may_not_grow(path):
+    limited_file_size(path)
+
+
+# ---------------------------------------------------------------- damage
+def test_not_a_database(path):
+    path.write_text("name,age\nanna,31\n" * 50)
+    for use in (lambda: gv.Ledger(path).verify(), lambda: opened(path)):
+        with pytest.raises(LedgerDamaged, match="Restore it from a copy") as refused:
+            use()
+        assert "anna" not in str(refused.value)
+    assert path.read_text().startswith("name,age")
+
+
+def test_a_missing_table(url):
+    ledger = opened(url)
+    ledger.charge("people", event(0.1))
+    for table in (store.releases, store.events):
+        ledger._store.write(table.drop)
+        for use in (ledger.verify, lambda: ledger.history("people")):
+            with pytest.raises(LedgerDamaged, match="is damaged"):
+                use()
+    with pytest.raises(LedgerDamaged):
+        ledger.charge("people", event(0.1))
+
+
+@pytest.mark.parametrize("version", [0, 2, 99])
+def test_another_version_is_refused_and_left_alone(url, version):
+    ledger = opened(url)
+    ledger._store.write(lambda connection: connection.execute(store.ledgers.update().values(version=version)))
+    for use in (
+        ledger.verify,
+        lambda: ledger.charge("people", event(0.1)),
+        lambda: ledger.create("more", gv.Budget(1, 1e-6)),
+    ):
+        with pytest.raises(
+            LedgerDamaged, match=f"has ledger version {version}; this graphveil reads and writes version 1"
+        ):
+            use()
+
+
+def test_a_database_of_something_else_is_not_touched_but_can_be_shared(path):
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE patients (name TEXT)")
+    other.close()
+    with pytest.raises(LedgerError, match=r"no ledger in .* yet"):
+        gv.Ledger(path).verify()
+    opened(path).charge("people", event(0.1))
+    with sqlite3.connect(path) as other:
+        assert other.execute("SELECT count(*) FROM patients").fetchone() == (0,)
+    other.close()
+
+
+def test_any_damaged_byte_is_noticed_or_harmless(path):
+    """Bytes overwritten all over the file: a clear error, or a ledger that says exactly what it said before."""
+    ledger = opened(path)
+    release(ledger, key="k")
+    ledger.charge("people", event(0.1))
+    good, content = ledger.export(), path.read_bytes()
+    outcomes = {"noticed": 0, "harmless": 0}
+    for start in range(0, len(content), 331):
+        path.write_bytes(
+            content[:start] + bytes(byte ^ 0x5A for byte in content[start : start + 4]) + content[start + 4 :]
+        )
+        try:
+            assert ledger.export() == good
+            assert release(ledger, key="k").n_samples == 30
+            outcomes["harmless"] += 1
+        except (LedgerError, gv.exceptions.ReleaseFileError):
+            outcomes["noticed"] += 1
+    assert min(outcomes.values()) > 5, outcomes
+    path.write_bytes(content)
+    ledger.verify()
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 4096, 10_000])
+def test_a_truncated_file(path, size):
+    ledger = opened(path)
+    release(ledger, key="k")
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(LedgerError):
+        ledger.verify()
+    with pytest.raises(LedgerError):
+        ledger.charge("people", event(0.1))
+
+
+# ---------------------------------------------------------------- locks
+def test_a_file_that_somebody_keeps_locked(path, monkeypatch, no_draw):
+    monkeypatch.setattr(store, "_PATIENCE", 0.2)
+    ledger = opened(path)
+    blocker = sqlite3.connect(path, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerUnavailable, match="stays locked"):
+        release(ledger)
+    assert ledger.spent("people").mu == 0.0  # reading goes on
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    ledger.charge("people", event(0.1))
+
+
+def test_a_row_that_somebody_keeps_locked(postgres, monkeypatch, no_draw):
+    import psycopg
+
+    monkeypatch.setattr(store, "_PATIENCE", 1)
+    url = postgres.new_schema()
+    ledger = opened(url)
+    with psycopg.connect(url) as blocker:
+        blocker.execute("SELECT * FROM graphveil_datasets FOR UPDATE")
+        with pytest.raises(LedgerUnavailable, match="stays locked"):
+            release(ledger)
+        assert ledger.spent("people").mu == 0.0
+    ledger.charge("people", event(0.1))
+
+
+def test_a_stopped_writer_does_not_hold_the_file_for_ever(path):
+    """SIGKILL in the middle of a transaction: the next one goes on at once, and the half is gone."""
+    ledger = opened(path)
+
+    def dies():
+        def work(connection):
+            connection.execute(store.datasets.update().values(head="0" * 64))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        ledger._store.write(work)
+
+    assert in_a_child(dies) == ""
+    started = time.monotonic()
+    ledger.charge("people", event(0.1))
+    assert time.monotonic() - started < 10
+    ledger.verify()
+
+
+# ---------------------------------------------------------------- durability
+def test_a_file_is_written_durably(path):
+    ledger = opened(path)
+
+    def settings(connection):
+        return [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("synchronous", "journal_mode")]
+
+    assert ledger._store.write(settings) == [3, "delete"]  # EXTRA: the directory entry of the journal, too
+
+
+def test_a_server_is_made_to_wait_for_its_disk(postgres):
+    url = f"{postgres.new_schema()} -csynchronous_commit%3Doff"
+    ledger = opened(url)
+
+    def setting(connection):
+        return connection.exec_driver_sql("SHOW synchronous_commit").scalar()
+
+    assert ledger._store.read(setting) == "off"
+    assert ledger._store.write(setting) == "on"
+
+
+def test_a_server_without_fsync_is_refused(postgres, no_draw):
+    ledger = opened(postgres.new_schema())
+    postgres.execute("ALTER SYSTEM SET fsync = off")
+    postgres.execute("SELECT pg_reload_conf()")
+    try:
+        wait_for(lambda: postgres.execute("SHOW fsync") == [("off",)])
+        with pytest.raises(LedgerError, match="fsync=off: a power cut could forget"):
+            release(ledger)
+    finally:
+        postgres.execute("ALTER SYSTEM RESET fsync")
+        postgres.execute("SELECT pg_reload_conf()")
+        wait_for(lambda: postgres.execute("SHOW fsync") == [("on",)])
+    ledger.charge("people", event(0.1))
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+# ---------------------------------------------------------------- a server that goes away
+def test_a_restarted_server_costs_time_but_no_charge(postgres):
+    """Charges go on while the server is stopped, the hard way, and started again: each counts once."""
+    ledger = opened(postgres.new_schema(), budget=gv.Budget(4.0, 1e-6))
+    errors, done, stop = [], [], threading.Event()
+
+    def work():
+        try:
+            while not stop.is_set():
+                ledger.charge("people", event(0.01))
+                done.append(1)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for mode in ("immediate", "fast"):
+        before = len(done)
+        wait_for(lambda: errors or len(done) > before + 3)  # noqa: B023
+        postgres.stop(mode)
+        postgres.start()
+    before = len(done)
+    wait_for(lambda: errors or len(done) > before + 3)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(ledger.history("people")) == len(done)
+    ledger.verify()
+
+
+def test_connections_that_are_cut_charge_once(postgres):
+    """Somebody ends all connections, again and again, also between a commit and its answer."""
+    ledger = opened(postgres.new_schema(), budget=gv.Budget(4.0, 1e-6))
+    stop = threading.Event()
+
+    def cut():
+        while not stop.is_set():
+            postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+            time.sleep(0.02)
+
+    cutter = threading.Thread(target=cut)
+    cutter.start()
+    try:
+        for _ in range(20):
+            ledger.charge("people", event(0.01))
+    finally:
+        stop.set()
+        cutter.join()
+    assert len(ledger.history("people")) == 20
+    ledger.verify()
+
+
+def test_a_lost_answer_to_a_commit_is_not_a_second_charge(url, monkeypatch):
+    """The fault itself cannot be timed: the first attempt of every transaction commits, and then looks lost."""
+    run, lost = store.Store._run, set()
+
+    def forgetful(self, work, **options):
+        result = run(self, work, **options)
+        if work not in lost:
+            lost.add(work)
+            raise sa.exc.OperationalError("COMMIT", {}, Exception("connection lost"), connection_invalidated=True)
+        return result
+
+    monkeypatch.setattr(store.Store, "_run", forgetful)
+    ledger = opened(url)
+    made = release(ledger, key="k")
+    ledger.charge("people", event(0.1))
+    assert release(ledger, key="k") == made
+    assert len(ledger.history("people")) == 2
+    assert len(lost) > 5
+    ledger.verify()
+
+
+def test_a_server_that_is_not_there(monkeypatch, no_draw):
+    monkeypatch.setattr(store, "_OUTAGE", 0.3)
+    with pytest.raises(LedgerUnavailable, match="cannot be reached") as refused:
+        release(gv.Ledger("postgresql://me:secret@127.0.0.1:1/db"))
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("wrong", ["password", "database"])
+def test_a_server_that_says_no_is_not_asked_again(postgres, wrong):
+    url = (
+        postgres.url().replace("/postgres?", "/nothing?")
+        if wrong == "database"
+        else postgres.url().replace(":", ":x", 2)
+    )
+    started = time.monotonic()
+    with pytest.raises(LedgerUnavailable):
+        gv.Ledger(url.replace(":x//", "://")).verify()
+    assert time.monotonic() - started < 5
+
+
+def test_a_role_that_may_not_write(postgres, no_draw):
+    url = postgres.new_schema()
+    schema = url.rsplit("%3D", 1)[1]
+    ledger = opened(url)
+    postgres.execute("DROP ROLE IF EXISTS reader")
+    postgres.execute("CREATE ROLE reader LOGIN PASSWORD 'reader'")
+    postgres.execute(
+        f"GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader"
+    )
+    reader = gv.Ledger(url.replace(f"postgres:{postgres.password}", "reader:reader"))
+    assert reader.verify() == ledger.verify()
+    with pytest.raises(LedgerReadOnly):
+        release(reader)
+
+
+def test_a_role_that_may_only_append_can_charge(postgres):
+    """The rights that docs/ledger.md recommends are enough, and do not allow a change."""
+    url = postgres.new_schema()
+    schema = url.rsplit("%3D", 1)[1]
+    ledger = opened(url)
+    postgres.execute("DROP ROLE IF EXISTS spender")
+    postgres.execute("CREATE ROLE spender LOGIN PASSWORD 'spender'")
+    for right in (
+        f"USAGE ON SCHEMA {schema}",
+        f"SELECT ON ALL TABLES IN SCHEMA {schema}",
+        "INSERT ON graphveil_events, graphveil_releases",
+        "UPDATE (events, head) ON graphveil_datasets",
+    ):
+        postgres.execute(f"GRANT {right} TO spender", schema)
+    spender = gv.Ledger(url.replace(f"postgres:{postgres.password}", "spender:spender"))
+    made = release(spender, key="k")
+    assert release(spender, key="k") == made
+    ledger.verify()
+    for change in (
+        store.events.delete(),
+        store.events.update().values(key="x"),
+        store.datasets.update().values(content=""),
+    ):
+        with pytest.raises(LedgerReadOnly):
+            spender._store.write(lambda connection: connection.execute(change))  # noqa: B023
+    with pytest.raises(LedgerReadOnly):
+        spender.create("more", gv.Budget(1.0, 1e-6))
+
+
+def test_postgresql_without_its_driver_says_what_to_install():
+    code = (
+        "import sys; sys.modules['psycopg'] = None\nimport graphveil as gv\n"
+        "try: gv.Ledger('postgresql://a@b/c').verify()\nexcept ImportError as error: print(error)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "pip install 'graphveil[postgres]'" in out
