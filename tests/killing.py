@@ -105,13 +105,13 @@ def run(ledger, key, path, limit, delay=None):
     return said, time.monotonic() - started
 
 
-def check(ledger, key, path, said, before, heads):
-    """(how the key stands, what is wrong)."""
+def check(ledger, key, path, said, heads):
+    """How the key stands, whether a release was saved, what is wrong, and the ledger's heads."""
     # Whoever died in the middle may still have a server process that finishes: wait for its lock.
     ledger._store.write(lambda connection: account_of(connection, "people", lock=True))
-    wrong = []
+    wrong, before = [], charges(heads)
     heads = ledger.verify(heads)
-    charged = len(ledger.history("people")) - before
+    charged = charges(heads) - before
     try:
         stored = gv.Ledger.stored(ledger, request(key, budget=SMALL))
         state = "stored" if stored is not None else "untouched"
@@ -125,6 +125,10 @@ def check(ledger, key, path, said, before, heads):
     if released is not None and released != stored:
         wrong.append(f"{key}: a release got out that the ledger does not have")
     return state, released is not None, wrong, heads
+
+
+def charges(heads):
+    return int(heads["people"].split(":")[0])
 
 
 def main(url, folder, kills, seed, late=False):
@@ -141,7 +145,6 @@ def main(url, folder, kills, seed, late=False):
     wrong, heads = [], ledger.verify()
     for i in range(kills):
         key, path = f"kill {i}", folder / f"{i}.release"
-        before = len(ledger.history("people"))
         journal = Path(f"{url}-journal")
         journal.unlink(missing_ok=True)  # what is still there was never needed: the ledger has verified
         if i % 4 == 3:
@@ -149,7 +152,7 @@ def main(url, folder, kills, seed, late=False):
         else:
             said, _ = run(ledger, key, path, limit=chance.randint(1, lines))
         report["journals left"] += journal.exists()
-        state, saved, found, heads = check(ledger, key, path, said, before, heads)
+        state, saved, found, heads = check(ledger, key, path, said, heads)
         report["finished first" if b"s" in said else "kills"] += 1
         report[state] += 1
         report["saved"] += saved

@@ -73,7 +73,7 @@ def exactly(result, releases):
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_eight_processes_are_granted_exactly_what_fits(tmp_path, database):
-    exactly(crowd(tmp_path, 40, "--only", database)[database], 40)
+    exactly(crowd(tmp_path, 24, "--only", database)[database], 24)
 
 
 @pytest.mark.nightly

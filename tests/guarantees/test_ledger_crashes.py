@@ -29,7 +29,7 @@ def test_two_hundred_kills_with_a_file(tmp_path):
 
 
 def test_kills_with_a_server(postgres, tmp_path):
-    holds(killed(postgres.new_schema(), tmp_path, 30, 2027), 30)
+    holds(killed(postgres.new_schema(), tmp_path, 20, 2027), 20)
 
 
 @pytest.mark.nightly
@@ -40,5 +40,5 @@ def test_a_thousand_kills_with_either(url, tmp_path, seed):
 
 def test_a_ledger_that_charges_after_the_draw_is_caught(tmp_path):
     """The control: the same kills find it out."""
-    report = killed(tmp_path / "ledger.db", tmp_path, 25, 2026, "late")
+    report = killed(tmp_path / "ledger.db", tmp_path, 15, 2026, "late")
     assert any("drawn and not charged" in violation for violation in report["violations"])
