@@ -121,6 +121,12 @@ def test_a_charge_notices_what_it_builds_on(ledger, what):
             use()
 
 
+def test_a_changed_line_is_not_shown_as_history(ledger):
+    tamper(ledger, TAMPERING["a digit"](ledger))
+    with pytest.raises(LedgerDamaged, match="Event 3 of 'people' was changed"):
+        ledger.history("people")
+
+
 def test_a_deleted_data_set_in_the_middle_shows_with_its_events(ledger):
     tamper(
         ledger, events.delete().where(events.c.dataset == "first"), datasets.delete().where(datasets.c.name == "first")

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection
 from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerDamaged, LedgerError
 from graphveil.privacy.accounting import Balance, largest_epsilon, spent_of
 from graphveil.privacy.ledger.chain import sealed, unsealed
+from graphveil.privacy.ledger.history import Entry, History
 from graphveil.privacy.ledger.store import datasets, events, ledgers, releases
 from graphveil.spec import validate
 from graphveil.spec.budget import Budget
@@ -21,7 +22,7 @@ from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.released import Release
 from graphveil.spec.request import Request
 
-__all__ = ["account_of", "append_event", "kept_release", "open_account", "statement_of"]
+__all__ = ["account_of", "append_event", "history_of", "kept_release", "open_account", "statement_of"]
 
 
 def open_account(connection: Connection, dataset: str, budget: Budget, token: str) -> None:
@@ -71,6 +72,21 @@ def statement_of(connection: Connection, account: Any) -> tuple[Budget, Balance]
         return budget, Balance.from_dict(content["balance"])
     except (sa.exc.InvalidRequestError, AttributeError, KeyError, TypeError, ValueError):
         raise LedgerDamaged(f"The account of {account.name!r} was changed; ledger.verify() says more.") from None
+
+
+def history_of(connection: Connection, dataset: str) -> History:
+    """Every event of a data set, in order."""
+    account_of(connection, dataset)
+    rows = connection.execute(
+        sa.select(events.c.number, events.c.content, events.c.hash, releases.c.key.is_not(None).label("stored"))
+        .join_from(events, releases, events.c.key == releases.c.key, isouter=True)
+        .where(events.c.dataset == dataset)
+        .order_by(events.c.number)
+    ).all()
+    for row in rows:
+        if not unsealed(row.content, row.hash):
+            raise LedgerDamaged(f"Event {row.number} of {dataset!r} was changed; ledger.verify() says more.")
+    return History(Entry(row.content, row.hash, bool(row.stored)) for row in rows)
 
 
 def append_event(

@@ -61,7 +61,8 @@ def is_missing_table(error: "DBAPIError", table: str) -> bool:
 def plain_error(error: "DBAPIError", name: str) -> LedgerError:
     """One of ours, with what happened and what the driver said."""
     if isinstance(error.orig, sqlite3.Error):
-        code = getattr(error.orig, "sqlite_errorname", "")
+        # Without a name it is the driver's own: text that is no text.
+        code = getattr(error.orig, "sqlite_errorname", "SQLITE_CORRUPT")
         kind = next((kind for start, kind in _KINDS_BY_NAME.items() if code.startswith(start)), LedgerUnavailable)
     else:
         kind = _KINDS_BY_STATE.get(_state(error), LedgerUnavailable)
