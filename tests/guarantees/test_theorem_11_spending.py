@@ -212,7 +212,7 @@ def impatient(*arguments):
 accumulate._hand_over = impatient
 """
 RELEASE = """
-gv.release(np.zeros((30, 3)), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-6))
+gv.release(np.zeros((30_000, 3)), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-6))  # several pieces
 """
 
 

@@ -1,6 +1,7 @@
 """How much noise a budget asks for, and on which lattice it is drawn. Everything rounds to the private side."""
 
 import math
+from functools import lru_cache
 
 from graphveil.exceptions import GuaranteeError
 from graphveil.spec.budget import Budget
@@ -26,6 +27,7 @@ _COARSEST, _FINEST = 40, 57  # log2 of sd/lattice: at least 40 bits, and no int6
 _ROUNDING = 2.0**-30  # relative reserve of the sensitivity for rounding large integers down to the lattice
 
 
+@lru_cache(maxsize=64)  # a bisection over floats takes as long as a small release
 def analytic_mu(budget: Budget) -> float:
     """The μ that a release may use: all of the budget but the lattice's share.
 

@@ -5,7 +5,7 @@ A float Gaussian leaks: its low bits tell which value was added (Mironov 2012). 
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -107,6 +107,7 @@ def _enable_opendp() -> None:
     enable_features("contrib")  # OpenDP's name for components whose proof is not yet vetted by its second reader
 
 
+@lru_cache(maxsize=64)  # a law, without state: drawing from it twice is as good as making it twice
 def _opendp_measurement(scale: float, count: int) -> Any:
     # Submodules, because opendp.prelude imports scikit-learn.
     from opendp.domains import atom_domain, vector_domain

@@ -9,6 +9,7 @@ a threaded BLAS is both faster and smaller.
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from queue import Empty, Full, Queue
 from threading import Event
 from typing import TYPE_CHECKING
@@ -49,12 +50,15 @@ def accumulate(
     pieces = _pieces(blocks, encoder.width, progress)
     if encoder.width > _WIDE or workers == 1:
         return _sum(pieces, encoder, statistics())
+    begun = list(islice(pieces, 2))
+    if len(begun) < 2:  # threads take longer to start than one piece to sum
+        return _sum(iter(begun), encoder, statistics())
     waiting: Queue[Block | None] = Queue(maxsize=2 * workers)
     over = Event()
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         try:
             futures = [pool.submit(_sum, _taken(waiting, over), encoder, statistics()) for _ in range(workers)]
-            for piece in pieces:
+            for piece in chain(begun, pieces):
                 _hand_over(waiting, piece, futures)
             for _ in futures:
                 _hand_over(waiting, None, futures)
