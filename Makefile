@@ -35,8 +35,8 @@ types: $(VENV)/.dev  ## strict types of src/
 pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
 	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2
 
-nightly: $(VENV)/.dev ## the longer runs: a thousand kills, a thousand releases from eight processes
-	GRAPHVEIL_STRICT=1 $(BIN)/python -m pytest -q -m nightly
+nightly: $(VENV)/.dev ## what takes minutes: kills, loads, long audits, fuzzing
+	GRAPHVEIL_STRICT=1 $(BIN)/python -m pytest -q -n 2 -m nightly tests
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'

@@ -16,6 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphveil.auditing.game import audit as audit
+    from graphveil.auditing.result import Audit as Audit
     from graphveil.estimators.dense import PrivatePrecision as PrivatePrecision
     from graphveil.estimators.lda import PrivateLDA as PrivateLDA
     from graphveil.estimators.network import PrivateGraphicalLasso as PrivateGraphicalLasso
@@ -38,6 +40,7 @@ __version__ = "0.1.0.dev0"
 
 # name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy, numba or opendp.
 _HOME = {
+    "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",
     "Constant": "graphveil.spec.augment",
     "Domain": "graphveil.spec.domain",
@@ -50,6 +53,7 @@ _HOME = {
     "Release": "graphveil.spec.released",
     "Solution": "graphveil.solvers.solution",
     "admm": "graphveil.solvers.splitting",
+    "audit": "graphveil.auditing.game",
     "graphical_lasso": "graphveil.solvers.descent",
     "graphical_lasso_path": "graphveil.solvers.path",
     "recover": "graphveil.recovery.precision",

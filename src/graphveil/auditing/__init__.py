@@ -1,0 +1,1 @@
+"""Tries to break the gate through its public door, with everything that an attacker could know."""

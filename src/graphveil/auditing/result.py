@@ -1,0 +1,57 @@
+"""What an audit found."""
+
+from dataclasses import dataclass
+
+from graphveil.spec.budget import Budget
+
+__all__ = ["Audit"]
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """The outcome of :func:`graphveil.audit`.
+
+    Attributes
+    ----------
+    pair : str
+        The neighbours that were told apart.
+    budget : Budget
+        The guarantee that was asked for.
+    claimed_mu : float
+        What the release says it costs: it is μ-GDP with this μ.
+    mu_low : float
+        What the attack proves it to cost at least.
+    confidence : float
+        The probability with which ``mu_low`` is below the truth, whatever the truth is, is at least this.
+    attack : str
+        The attack that proved most.
+    runs : int
+        Releases of each of the two data sets.
+    """
+
+    pair: str
+    budget: Budget
+    claimed_mu: float
+    mu_low: float
+    confidence: float
+    attack: str
+    runs: int
+
+    @property
+    def broken(self) -> bool:
+        """Whether the attack does better than the claim allows."""
+        return self.mu_low > self.claimed_mu
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words. An audit can find a fault; it cannot prove that there is none."""
+        if self.broken:
+            return "BROKEN: neighbours can be told apart better than claimed"
+        return f"not broken; the attack reaches {self.mu_low / self.claimed_mu:.0%} of the claim"
+
+    def __repr__(self) -> str:
+        asked = f"({self.budget.epsilon:g}, {self.budget.delta:g})"
+        return (
+            f"<Audit of {self.pair!r} at {asked}: claimed μ = {self.claimed_mu:.4g}, shown μ ≥ {self.mu_low:.4g} by "
+            f"{self.attack}, {100 * self.confidence:g}% sure, {self.runs} runs a side; {self.verdict}>"
+        )

@@ -1,0 +1,39 @@
+"""The bounds that turn counts into a proof: exact, and on the safe side as often as they say."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from graphveil.auditing.bounds import mu_shown, rate_above, rate_below
+
+
+@pytest.mark.parametrize("runs", [1, 10, 20_000])
+@pytest.mark.parametrize("alpha", [1e-4, 0.05])
+def test_rates_are_those_of_clopper_and_pearson(runs, alpha):
+    for count in {0, 1, runs // 3, runs - 1, runs}:
+        exact = stats.binomtest(count, runs).proportion_ci(1 - 2 * alpha, method="exact")
+        assert rate_below(count, runs, alpha) == pytest.approx(exact.low, abs=1e-12)
+        assert rate_above(count, runs, alpha) == pytest.approx(exact.high, abs=1e-12)
+
+
+@pytest.mark.parametrize(("mu", "threshold"), [(1.0, 0.5), (2.0, 1.7), (0.0, -1.0)])
+def test_the_bound_is_above_the_truth_no_more_often_than_alpha(mu, threshold):
+    """Exact probability over all pairs of counts, no simulation."""
+    runs, alpha = 60, 0.1
+    counts = np.arange(runs + 1)
+    hits = stats.binom.pmf(counts, runs, stats.norm.sf(threshold - mu))
+    alarms = stats.binom.pmf(counts, runs, stats.norm.sf(threshold))
+    above = mu_shown(counts[:, None], counts[None, :], runs, alpha) > mu
+    wrong = float(hits @ above @ alarms)
+    assert wrong <= alpha
+    if mu:
+        assert float(hits @ (mu_shown(counts[:, None], counts[None, :], runs, alpha) > mu / 4) @ alarms) > wrong
+
+
+def test_more_runs_prove_more_and_guessing_proves_nothing():
+    rates = stats.norm.sf(np.array([-0.5, 0.5]))
+    shown = [float(mu_shown(*np.rint(rates * runs), runs, 1e-3)) for runs in (100, 1000, 10_000, 1_000_000)]
+    assert shown == sorted(shown)
+    assert 0.98 < shown[-1] < 1.0
+    for count in (0, 500, 1000):
+        assert mu_shown(count, count, 1000, 1e-3) == 0.0
