@@ -62,7 +62,7 @@ def decode(content: bytes, name: str) -> "tuple[dict[str, Any], list[Arrays]]":
     try:
         length, _, rest = rest.partition(b"\n")
         size = int(length)
-        header = json.loads(rest[:size])
+        header = json.loads(rest[:size].decode())  # of bytes, json would guess the encoding
         shapes = header.pop("arrays")
         numbers = np.frombuffer(rest[size + 1 : -_DIGEST], dtype="<f8")
         arrays: list[Arrays] = []

@@ -1,0 +1,173 @@
+"""Damaged, foreign and forged input: a clear error or a good object, never a crash, a hang or a foreign exception.
+
+2,500 cases run every time, always the same; ``make nightly`` runs 100,000 that were never tried before. A failure
+names its case: ``numbered(case, 1)`` repeats it.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from fuzzing.mutations import mutated_json, mutated_release, numbered
+from graphveil.exceptions import GraphveilError, InvalidParameter, ReleaseFileError
+from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.record import Record
+
+BUDGET = gv.Budget(4.0, 1e-6)
+ROWS = np.random.default_rng(0).normal(size=(200, 2))
+NAMED = gv.Domain(bounds={"a": (-4, 4), "b": (-3, 3)})
+KINDS = {
+    "plain": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET),
+    "mean": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, augment="mean"),
+    "labels": lambda: gv.release((ROWS, ["x"] * 200), domain=NAMED, budget=BUDGET, augment=gv.Labels(["x", "y"])),
+    "adaptive": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, augment="mean", rounds="auto"),
+    "paper": lambda: gv.release(
+        ROWS, domain=gv.Domain(data_norm=2.0), budget=gv.Budget(1.0, 1e-6), mechanism="paper", random_state=1
+    ),
+}
+RECORDS = [
+    NAMED,
+    gv.Domain(columns=["a", "b"], bounds=([0, 1], [2, 3]), rows_per_person=3),
+    gv.Domain(data_norm="private"),
+    BUDGET,
+    gv.Labels(["x", 3, True], column="y"),
+    gv.Constant(0.5),
+    ReleaseEvent(BUDGET, 0.8, 1e-20, "default", "one", 10, 1, "replace", seeded=False),
+]
+SLOW = 5.0  # seconds for one case; the slowest seen takes a few hundredths
+# Events of the interpreter that no reader of data has a reason to raise.
+FORBIDDEN = (
+    "exec",
+    "compile",
+    "import",
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "subprocess.",
+    "socket.",
+    "pickle.",
+    "ctypes.",
+)
+
+watched: list[str] = []
+watching = False
+
+
+def _watch(event, arguments):
+    if watching and event.startswith(FORBIDDEN):
+        watched.append(f"{event} {arguments[:1]}")
+
+
+sys.addaudithook(_watch)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_executed_and_nothing_hangs():
+    """Executed code, imports, sockets and processes are seen by a hook of the interpreter; a hang by an alarm."""
+    global watching
+
+    def hung(*_):
+        raise AssertionError("a case takes too long")
+
+    previous = signal.signal(signal.SIGALRM, hung)
+    yield
+    watching = False
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, previous)
+
+
+def attempt(action, allowed, case):
+    """Run one case: the result, or None where it was refused in an allowed way."""
+    global watching
+    watched.clear()
+    watching = True
+    signal.alarm(60)
+    started = time.monotonic()
+    try:
+        return action()
+    except allowed as error:
+        if not 0 < len(str(error)) < 2000 or error.__cause__ is not None:
+            raise AssertionError(f"case {case}: no clear message") from error
+        return None
+    except Exception as error:
+        raise AssertionError(f"case {case}: {type(error).__name__}: {error}") from error
+    finally:
+        watching = False
+        assert time.monotonic() - started < SLOW, case
+        assert not watched, (case, watched)
+
+
+def used(release):
+    """Everything that can be read off a release."""
+    with np.errstate(all="ignore"):
+        names = ("guarantee", "second_moment", "noise_sd", "n_eff", "location", "origin", "class_counts", "checksum")
+        for name in (*names, "class_locations", "norm_is_private", "columns", "budget"):
+            getattr(release, name)
+    return repr(release)
+
+
+def load_cases(kind, start, count, path):
+    good = KINDS[kind]()
+    good.save(path)
+    used(gv.Release.load(path))  # whatever loads when first used has been loaded
+    content, loaded = path.read_bytes(), 0
+    for case, rng in numbered(start, count):
+        path.write_bytes(mutated_release(content, rng))
+        release = attempt(lambda: gv.Release.load(path), ReleaseFileError, case)
+        if release is not None:
+            loaded += 1
+            # A forged law may be too large for floats, or its map have no inverse: arithmetic says so.
+            attempt(
+                lambda release=release: used(release), (GraphveilError, ArithmeticError, np.linalg.LinAlgError), case
+            )
+    return loaded
+
+
+def record_cases(start, count):
+    made = 0
+    for case, rng in numbered(start, count):
+        good = rng.choice(RECORDS)
+        text = json.dumps(mutated_json(good.to_dict(), rng))
+        if rng.random() < 0.1:
+            text = text[: rng.randrange(len(text))] + rng.choice(["", "}", "\0", "[" * 2000])
+        kind = type(good) if rng.random() < 0.7 else rng.choice([Record, gv.Domain])
+        record = attempt(lambda kind=kind, text=text: kind.from_json(text), InvalidParameter, case)
+        if record is not None:
+            made += 1
+            again = attempt(lambda record=record: type(record).from_json(record.to_json()), (), case)
+            assert again == record, case
+    return made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hostile_releases(kind, tmp_path):
+    assert load_cases(kind, 0, 300, tmp_path / "x.release") > 0, "no case comes close to a good file"
+
+
+def test_hostile_records():
+    assert record_cases(0, 1000) > 10
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_hostile_releases(kind, tmp_path):
+    start = int.from_bytes(os.urandom(6))
+    assert load_cases(kind, start, 14_000, tmp_path / "x.release") > 0
+
+
+@pytest.mark.nightly
+def test_many_hostile_records():
+    assert record_cases(int.from_bytes(os.urandom(6)), 30_000) > 300
+
+
+def test_the_watcher_sees_what_it_looks_for():
+    with pytest.raises(AssertionError, match="exec"):
+        attempt(lambda: exec("1"), (), 0)
+    with pytest.raises(AssertionError, match="ZeroDivisionError"):
+        attempt(lambda: 1 / 0, ValueError, 0)
