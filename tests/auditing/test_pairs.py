@@ -9,8 +9,8 @@ from graphveil.auditing.attacker import exact_answers
 from graphveil.auditing.pairs import PAIRS
 
 BUDGET = gv.Budget(16.0, 1e-6)
-# Where an inequality is not an equality: the share of μ that the pair reaches, at least.
-LOOSE = {"adaptive mean": 0.85, "adaptive cells": 0.7}
+# Where an inequality is not an equality, or the noise of a round decides: the share of μ that is reached, at least.
+LOOSE = {"adaptive": 0.9, "adaptive long rows": 0.9, "adaptive mean": 0.6, "adaptive cells": 0.5}
 
 
 def budget_for(name):

@@ -64,7 +64,9 @@ def test_the_edge_cases_of_the_table():
     size = RowLattice.of(ball, None).ball
     np.testing.assert_array_equal(encoded([[np.inf, np.nan]], ball), [[size, 0]])
     np.testing.assert_allclose(encoded([[-np.inf, np.inf]], ball), [[-size / 2**0.5, size / 2**0.5]], atol=1)
-    np.testing.assert_allclose(encoded([[3e300, 4e300]], ball), [[0.6 * size, 0.8 * size]], atol=1)
+    np.testing.assert_allclose(encoded([[1.8e150, 2.4e150]], ball), [[0.6 * size, 0.8 * size]], atol=1)
+    np.testing.assert_allclose(encoded([[3e300, -4e300]], ball), [[size / 2**0.5, -size / 2**0.5]], atol=1)
+    np.testing.assert_array_equal(encoded([[5e-324, -1e-310]], ball), [[0, 0]])
     np.testing.assert_array_equal(encoded([[5e-324, -0.0]], ball), [[0, 0]])
     np.testing.assert_allclose(encoded([[0.3, -0.4]], ball), [[0.06 * size, -0.08 * size]], atol=1)
 

@@ -15,6 +15,7 @@ import numpy as np
 from graphveil.rows.clipping import encode_mapped, map_rows, row_norms
 from graphveil.rows.moments import ExactMoments
 from graphveil.rows.unreleased import Statistic
+from graphveil.spec.domain import UNBOUNDED
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query, RowMap
 
@@ -81,7 +82,7 @@ class MappedMoments(Statistic):
         self._mapped, self._layout, self._constant = _Mapped(query.row_map), layout, lattice.constant
         inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
         self._arguments = (inner, norm, lattice.ball, float(lattice.row_square))
-        self._origin, largest = np.zeros(layout.n_features), np.full(layout.n_features, np.finfo(np.float64).max)
+        self._origin, largest = np.zeros(layout.n_features), np.full(layout.n_features, UNBOUNDED)
         self._ends = np.stack([-largest, largest])
         self._encoded = np.empty((0, layout.size))
         self._moments = ExactMoments(layout.size)

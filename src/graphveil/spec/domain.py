@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MAX_FEATURES", "Domain"]
+__all__ = ["MAX_FEATURES", "UNBOUNDED", "Domain"]
 
 _PRIVATE = "private"
 MAX_FEATURES = 2**16  # beyond this the row lattice has fewer than 2¹² levels a column
+UNBOUNDED = 2.0**500  # what a value without bounds is clamped to: MAX_FEATURES squares of it do not overflow
 _SMALLEST, _LARGEST = 2.0**-490, 2.0**490  # squares of bounds and norms stay far from overflow and underflow
 
 
@@ -124,8 +125,7 @@ class Domain(Record):
 
         p = self._known_features()
         if self.bounds is None:
-            largest = np.finfo(np.float64).max
-            return np.zeros(p), np.ones(p), np.stack([np.full(p, -largest), np.full(p, largest)])
+            return np.zeros(p), np.ones(p), np.stack([np.full(p, -UNBOUNDED), np.full(p, UNBOUNDED)])
         lower, upper = (np.broadcast_to(np.asarray(end, dtype=np.float64), (p,)) for end in self.bounds)
         if shift:
             return (lower + upper) / 2, (upper - lower) / 2, np.stack([np.full(p, -1.0), np.ones(p)])
