@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint types pytest nightly bench paper paper-quick clean
+.PHONY: help demo test lint types pytest nightly oldest lock sbom bench paper paper-quick clean
 
 help:           ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,19 @@ pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
 nightly: $(VENV)/.dev ## what takes minutes: kills, loads, long audits, fuzzing
 	GRAPHVEIL_STRICT=1 $(BIN)/python -m pytest -q -n 2 -m nightly tests
 
+oldest:         ## the tests again, with the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(PYTHON) tools/minimum_versions.py > $(VENV)-oldest/requirements.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)-oldest/requirements.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(VENV)-oldest/bin/python -m pytest -q -n 2
+
+lock: $(VENV)/.dev   ## write requirements.lock: versions and hashes of the development environment
+	$(BIN)/python tools/lock_requirements.py
+
+sbom: $(VENV)/.base  ## a bill of materials of what graphveil needs at run time (CycloneDX)
+	@$(BIN)/python tools/bill_of_materials.py
+
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	@touch $@
@@ -61,4 +74,4 @@ paper-quick: $(VENV)/.paper  ## the same with two replications, into paper/resul
 	$(BIN)/python -m paper all --quick
 
 clean:          ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest .pytest_cache .mypy_cache .ruff_cache .hypothesis

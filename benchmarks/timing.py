@@ -1,7 +1,7 @@
 """What leaks through time: python benchmarks/timing.py
 
-The clip, the label lookup and whole releases on rows that differ in nothing but their values, by turns, least of many runs;
-and how much of the noise can be told from the time that it took to draw. Saves benchmarks/results/timing.csv.
+The clip, the label lookup and whole releases on rows that differ in nothing but their values, by turns, least of many
+runs; and how much of the noise can be told from the time that it took to draw. Saves benchmarks/results/timing.csv.
 """
 
 import csv
@@ -76,7 +76,7 @@ def labels():
 
 
 def noise_told_by_time(draws=20_000):
-    """Rank correlation of the size of one draw with the time that it took, and of the sum of sizes for a vector of 50."""
+    """Rank correlation of the size of a draw with the time that it took; and of the sum of sizes of 50 draws."""
     from scipy.stats import spearmanr
 
     source, found = SecureSource(), {}

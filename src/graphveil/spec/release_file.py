@@ -12,7 +12,7 @@ r"""The file of a release: a line that says what it is, a JSON header, numbers, 
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,14 +84,15 @@ def decode(content: bytes, name: str) -> "tuple[dict[str, Any], list[Arrays]]":
 def write_bytes(path: "str | os.PathLike[str]", content: bytes) -> None:
     """Write so that a crash leaves the old file or the new one, never half of one."""
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
+    # With the permissions that the user gives to new files: a release is public, but that is theirs to say.
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # a release is public; mkstemp's 0600 would surprise whoever it is handed to
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

@@ -1,0 +1,90 @@
+"""What comes in, what goes out: pinned packages, a bill of materials, no network, files with the user's permissions."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import bill_of_materials
+import minimum_versions
+import numpy as np
+import pytest
+
+import graphveil as gv
+
+ROOT = Path(__file__).parents[2]
+LOCK = (ROOT / "requirements.lock").read_text()
+
+
+def plain(name):
+    return re.sub(r"[-_.]+", "-", name.lower())
+
+
+def test_every_dependency_is_locked_with_version_and_hash_and_without_a_place():
+    lines = [line for line in LOCK.splitlines() if not line.startswith("#")]
+    pinned = [re.fullmatch(r"([\w.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines]
+    assert all(pinned)
+    names = {plain(match[1]) for match in pinned}
+    wanted = {plain(re.match(r"[\w-]+", text)[0]) for text in minimum_versions.oldest()}
+    assert wanted <= names, f"run `make lock`: {wanted - names}"
+    assert "://" not in LOCK
+
+
+def test_the_bill_lists_what_graphveil_needs_and_nothing_of_the_tests():
+    bill = bill_of_materials.bill()
+    listed = {item["name"]: item["version"] for item in bill["components"]}
+    assert {"numpy", "opendp", "numba", "llvmlite", "pyarrow", "scipy", "scikit-learn"} <= set(listed)
+    assert not {"pytest", "hypothesis", "mypy", "graphveil"} & set(listed)
+    assert listed["numpy"] == np.__version__
+    assert {link["ref"] for link in bill["dependencies"]} == {
+        item["bom-ref"] for item in [*bill["components"], bill["metadata"]["component"]]
+    }
+    assert all(item["licenses"][0]["license"]["name"] != "unknown" for item in bill["components"])
+
+
+OFFLINE = """
+import runpy, sys
+def refuse(event, arguments):
+    if event.startswith("socket.") and event != "socket.__new__":
+        raise PermissionError(f"network: {event} {arguments}")
+sys.addaudithook(refuse)
+"""
+
+
+def run_offline(code, folder):
+    command = [sys.executable, "-W", "error", "-c", OFFLINE + code]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_demo_runs_without_a_network(tmp_path):
+    demo = run_offline(f"runpy.run_path({str(ROOT / 'examples' / 'quickstart.py')!r}, run_name='__main__')", tmp_path)
+    assert demo.returncode == 0, demo.stderr
+    assert "differentially private" in demo.stdout
+
+
+def test_the_guard_sees_an_attempt(tmp_path):
+    tried = run_offline("import socket; socket.create_connection(('127.0.0.1', 9))", tmp_path)
+    assert "PermissionError: network: socket." in tried.stderr
+
+
+def test_no_module_imports_a_network_library():
+    network = re.compile(
+        r"^\s*(?:import|from) (socket|urllib|http|requests|ftplib|smtplib|ssl|asyncio)\b", re.MULTILINE
+    )
+    for path in (ROOT / "src").rglob("*.py"):
+        assert not network.search(path.read_text()), path
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o027])
+def test_a_release_has_the_permissions_that_the_user_gives_to_new_files(mask, tmp_path):
+    made = gv.release(np.zeros((3, 2)), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-6))
+    before = os.umask(mask)
+    try:
+        made.save(tmp_path / "x.release")
+        made.save(tmp_path / "x.release")  # again, over the first
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x.release").stat().st_mode & 0o777 == 0o666 & ~mask
+    assert [path.name for path in tmp_path.iterdir()] == ["x.release"]
