@@ -1,39 +1,48 @@
 """A hook of mkdocs: pages link to files of the repository, and the site takes those files along.
 
-A page says ``../paper/ERRATA.md``, which is right where the repository is read. The site has no folder above ``docs``, so the
-files are added to it under ``files/`` and the links are changed.
+A page says ``../paper/ERRATA.md``, which is right where the repository is read. The site has no folder above ``docs``, so
+such files are added to it under ``files/``, and the links are changed. A link to a folder becomes plain text.
 """
 
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
-_LINK = re.compile(r"\]\((?:\.\./)+(?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+DOCS = ROOT / "docs"
+_LINK = re.compile(r"(?P<text>!?\[[^\]]*\])\((?P<target>\.\.?/[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 
-def on_files(files: Files, config) -> Files:  # noqa: D103 - the name is the hook
+def _outside(page: str, target: str) -> Path | None:
+    """What a link of a page means, if that is not in ``docs``; relative to the repository."""
+    found = Path(os.path.normpath(DOCS / Path(page).parent / target))
+    return None if found.is_relative_to(DOCS) else found.relative_to(ROOT)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Take the files along that pages link to."""
     for page in [file for file in files if file.src_uri.endswith(".md")]:
-        text = Path(page.abs_src_path).read_text()
-        for match in _LINK.finditer(text):
-            target = ROOT / match["target"]
-            uri = f"files/{match['target']}"
-            if target.is_file() and files.get_file_from_path(uri) is None:
-                files.append(File.generated(config, uri, abs_src_path=str(target)))
+        for match in _LINK.finditer(Path(str(page.abs_src_path)).read_text()):
+            path = _outside(page.src_uri, match["target"])
+            if path is None or not (ROOT / path).is_file() or files.get_file_from_path(f"files/{path}") is not None:
+                continue
+            files.append(File.generated(config, f"files/{path}", abs_src_path=str(ROOT / path)))
     return files
 
 
-def on_page_markdown(markdown: str, page, **_) -> str:  # noqa: D103 - the name is the hook
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Point the links to those files."""
     up = "../" * page.file.src_uri.count("/")
 
     def changed(match: re.Match[str]) -> str:
-        if (ROOT / "docs" / page.file.src_uri).parent.joinpath(match[0][2:-1].partition("#")[0]).resolve().is_relative_to(
-            ROOT / "docs"
-        ):
+        path = _outside(page.file.src_uri, match["target"])
+        if path is None:
             return match[0]
-        if (ROOT / match["target"]).is_file():
-            return f"]({up}files/{match['target']}{match['anchor'] or ''})"
-        return f"](#)"
+        if not (ROOT / path).is_file():
+            return match["text"][1:-1]
+        return f"{match['text']}({up}files/{path}{match['anchor'] or ''})"
 
     return _LINK.sub(changed, markdown)
