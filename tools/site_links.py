@@ -1,6 +1,6 @@
 """A hook of mkdocs: pages link to files of the repository, and the site takes those files along.
 
-A page says ``../paper/ERRATA.md``, which is right where the repository is read. The site has no folder above ``docs``, so
+A page says ``../paper/ERRATA.md``, which is right where the repository is read. The site has nothing above ``docs``, so
 such files are added to it under ``files/``, and the links are changed. A link to a folder becomes plain text.
 """
 
