@@ -151,6 +151,8 @@ def release(
         raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', domain.data_norm)
     if (ledger is None) != (dataset is None):
         raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
+    if ledger is not None and not hasattr(ledger, "charge"):
+        raise InvalidParameter.of("ledger", "a gv.Ledger", ledger)
     request = None
     if key is not None:
         if ledger is None or dataset is None or not hasattr(ledger, "store"):

@@ -154,6 +154,11 @@ def test_ledger_and_dataset_go_together():
             gv.release(ROWS, domain=DOMAIN, budget=BUDGET, **arguments)
 
 
+def test_what_cannot_charge_is_refused_before_rows_are_read():
+    with pytest.raises(GraphveilError, match=r"ledger must be a gv\.Ledger, got 'ledger\.db'"):
+        gv.release(Broken(), domain=DOMAIN, budget=BUDGET, ledger="ledger.db", dataset="d")
+
+
 def test_delta_of_one_over_n_is_warned_about():
     with pytest.warns(PrivacyWarning, match="at least 1/n"):
         gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(1.0, 1 / 30))

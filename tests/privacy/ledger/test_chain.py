@@ -2,15 +2,17 @@
 
 import json
 import shutil
+import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
 
 import graphveil as gv
-from graphveil.exceptions import LedgerDamaged
+from graphveil.exceptions import KeyRefused, LedgerDamaged
 from graphveil.privacy.ledger.chain import sealed
-from graphveil.privacy.ledger.store import _engine, datasets, events, ledgers, releases
+from graphveil.privacy.ledger.store import SCHEMA_VERSION, _engine, datasets, events, ledgers, releases
 from ledger_support import event, opened, release, request
 
 
@@ -160,4 +162,23 @@ def test_numbers_survive_any_database_exactly(url):
     ledger.charge("people", odd)
     assert ledger.history("people")[0].event == odd
     assert ledger.spent("people").mu == 5e-324
+    ledger.verify()
+
+
+def test_a_ledger_of_version_1_is_still_read(tmp_path):
+    """Written once by references/ledger.py. If this fails, lines have changed: raise SCHEMA_VERSION, and upgrade."""
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.executescript((Path(__file__).parents[2] / "references" / "ledger-1.sql").read_text())
+    connection.close()
+    ledger = gv.Ledger(tmp_path / "ledger.db")
+    assert SCHEMA_VERSION == 1
+    assert set(ledger.verify()) == {"people", "simulated"}
+    first, second = ledger.history("people")
+    assert (first.event.budget, first.event.rows_per_person) == (gv.Budget(0.1 + 0.2, 1e-6), 1)
+    assert (second.event.budget, second.event.rows_per_person) == (gv.Budget(0.5, 1e-9), 3)
+    assert ledger.spent("people").mu > 3 * first.event.mu
+    assert ledger.spent("simulated").seeded
+    with pytest.raises(KeyRefused, match="never drawn again"):
+        ledger.stored(request("lost"))
+    ledger.charge("people", event(0.1))
     ledger.verify()
