@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,8 @@ def no_draw(monkeypatch):
 def in_a_child(action):
     """Run ``action`` in a fork, and give back what it returns, as text: for limits and users that cannot be undone."""
     reading, writing = os.pipe()
-    process = os.fork()
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of a fork beside threads
+        process = os.fork()
     if process == 0:
         try:
             said = action()
