@@ -63,6 +63,8 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/classify.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/figures.py
+	$(BIN)/python benchmarks/attacker.py
+	$(BIN)/python benchmarks/timing.py
 
 $(VENV)/.paper: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[paper]'

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
 
 
 def test_the_readmes_code_runs_in_an_empty_directory(tmp_path):
@@ -38,7 +39,7 @@ def test_every_make_target_that_is_shown_exists():
 def test_links_and_paths_point_to_something(page):
     text = page.read_text()
     for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert target.startswith("http") or (ROOT / target).exists(), target
+        assert target.startswith("http") or (page.parent / target).exists(), target
     for path in re.findall(r"`((?:src|tests|docs|benchmarks|tools|examples)/[\w./]+)`", text):
         assert (ROOT / path).exists(), path
 
