@@ -1,7 +1,7 @@
 """The attacker's curve: python benchmarks/attacker.py (needs matplotlib)
 
-What somebody who knows every record but one can tell from a release: theory for several ε, and guesses that were really made
-by `gv.audit`'s attacker at ε = 4. Saves docs/figures/attacker.png and benchmarks/results/attacker.csv.
+What somebody who knows every record but one can tell from a release: theory for several ε, and guesses that were really
+made by `gv.audit`'s attacker at ε = 4. Saves docs/figures/attacker.png and benchmarks/results/attacker.csv.
 """
 
 import csv
