@@ -20,8 +20,8 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.base
 
-demo: $(VENV)/.base  ## install into .venv and run the main job on data that it makes itself
-	$(BIN)/python examples/quickstart.py
+demo: $(VENV)/.base  ## install into .venv, then release, fit and report on data that come with the package
+	$(BIN)/graphveil demo
 
 test: lint types pytest  ## every check; STRICT=1 makes a skipped test a failure
 

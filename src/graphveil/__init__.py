@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from graphveil.estimators.network import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
     from graphveil.gate import release as release
+    from graphveil.planning import plan as plan
     from graphveil.privacy.ledger.book import Ledger as Ledger
     from graphveil.recovery.precision import recover as recover
+    from graphveil.report.page import write_report as write_report
     from graphveil.solvers.descent import graphical_lasso as graphical_lasso
     from graphveil.solvers.path import graphical_lasso_path as graphical_lasso_path
     from graphveil.solvers.ridge import ridge_precision as ridge_precision
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from graphveil.spec.augment import Labels as Labels
     from graphveil.spec.budget import Budget as Budget
     from graphveil.spec.domain import Domain as Domain
+    from graphveil.spec.forecast import Forecast as Forecast
     from graphveil.spec.released import Release as Release
 
 __version__ = "0.1.0.dev0"
@@ -44,6 +47,7 @@ _HOME = {
     "Budget": "graphveil.spec.budget",
     "Constant": "graphveil.spec.augment",
     "Domain": "graphveil.spec.domain",
+    "Forecast": "graphveil.spec.forecast",
     "Labels": "graphveil.spec.augment",
     "Ledger": "graphveil.privacy.ledger.book",
     "PrivateGraphicalLasso": "graphveil.estimators.network",
@@ -56,9 +60,11 @@ _HOME = {
     "audit": "graphveil.auditing.game",
     "graphical_lasso": "graphveil.solvers.descent",
     "graphical_lasso_path": "graphveil.solvers.path",
+    "plan": "graphveil.planning",
     "recover": "graphveil.recovery.precision",
     "release": "graphveil.gate",
     "ridge_precision": "graphveil.solvers.ridge",
+    "write_report": "graphveil.report.page",
 }
 _MODULES = ("datasets", "exceptions", "metrics", "simulate")
 

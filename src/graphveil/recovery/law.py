@@ -63,10 +63,14 @@ class NoisyCovariance:
 
     def draw(self, generator: np.random.Generator) -> Matrix:
         """Noise like that of Y, independent of it."""
-        p = len(self.matrix)
-        privacy = self.back @ _gaussian_matrix(generator, p, self.sd) @ self.back.T
-        sampling = self._root @ _gaussian_matrix(generator, p, np.sqrt(2.0 * self.sampling)) @ self._root.T
-        noise = privacy + sampling
+        privacy = self.draw_privacy(generator)
+        size = np.sqrt(2.0 * self.sampling)
+        sampling = self._root @ _gaussian_matrix(generator, len(self.matrix), size) @ self._root.T
+        return np.asarray(privacy + (sampling + sampling.T) / 2.0)
+
+    def draw_privacy(self, generator: np.random.Generator) -> Matrix:
+        """Noise like that which privacy has added to Y, independent of it."""
+        noise = self.back @ _gaussian_matrix(generator, len(self.matrix), self.sd) @ self.back.T
         return np.asarray((noise + noise.T) / 2.0)
 
     @cached_property

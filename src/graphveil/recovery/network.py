@@ -22,7 +22,7 @@ from graphveil.solvers.definite import log_determinant
 from graphveil.solvers.descent import graphical_lasso
 from graphveil.solvers.solution import Solution
 
-__all__ = ["RELIABLE", "Network", "find_network", "fit_like", "safe_covariance"]
+__all__ = ["RELIABLE", "Network", "find_network", "fit_like", "network_path", "safe_covariance"]
 
 Matrix = NDArray[np.float64]
 
@@ -37,6 +37,7 @@ _TOL = 1e-5
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
 _CAUTIOUS = 0.5  # κ there
 _EBIC_GAMMA = 0.5
+_ABOVE, _BELOW = 20, 6  # points of a path on either side of the chosen one
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,36 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
     scale = _best_scale(losses)
     weights = _learnt_weights(S, sd, n_eff)
     return Network(_strong_enough(S, sd * weights, scale), _bare(scale * sd * weights), scale)
+
+
+def network_path(noisy: NoisyCovariance, network: Network, n_eff: float, most_edges: int) -> list[Network]:
+    """The same fit at other κ, from where there is no edge down; ``network`` itself is among them.
+
+    The path ends at an eighth of its κ, where there are more than ``most_edges``, or where there is no minimiser.
+    """
+    S = noisy.denoised if n_eff < RELIABLE * len(noisy.matrix) else safe_covariance(noisy.matrix, noisy)
+    base = network.penalties / network.scale
+    off = base > 0
+    # A diagonal matrix is the solution as soon as every penalty exceeds its entry; edges appear about one by one below.
+    ratios = np.sort(np.abs(S[off]) / base[off])[::-1]
+    ratios = ratios[ratios > 1.01 * network.scale]
+    ranks = np.unique(np.geomspace(1, max(ratios.size, 1), _ABOVE).round().astype(int))[: ratios.size]
+    up = [*ratios[:1] * (1.0 + 1e-9), *ratios[ranks - 1] * (1.0 - 1e-3)]
+    down = network.scale * 2.0 ** (-0.5 * np.arange(1, _BELOW + 1))
+    path: list[Network] = []
+    warm: Solution | None = None
+    for scale in [*up, network.scale, *down]:
+        chosen = scale == network.scale
+        try:
+            warm = network.solution if chosen else _solved(S, scale * base, warm)
+        except (UnboundedProblem, NotConverged):
+            if scale < network.scale:
+                break
+            continue
+        if scale < network.scale and warm.n_edges > most_edges:
+            break
+        path.append(network if chosen else Network(warm, scale * base, float(scale)))
+    return path
 
 
 def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:

@@ -1,0 +1,163 @@
+"""The privacy card: what was promised, in words that a data-protection officer can sign."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from graphveil.spec.augment import Constant, Labels
+from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts
+from graphveil.spec.released import Release
+
+__all__ = ["PrivacyCard", "privacy_card", "right_guesses"]
+
+# What a question is called by somebody who did not write it.
+_ASKED = {
+    ColumnMeans: "means of columns",
+    ColumnSquares: "variances of columns",
+    CellCounts: "counts of values in ranges of columns",
+    NormCounts: "a histogram of how far records lie from their centre",
+    Moments: "products of pairs of columns, averaged over records",
+    Excess: "the same products of what clipping had cut off",
+}
+
+
+@dataclass(frozen=True)
+class PrivacyCard:
+    """Sentences about a release.
+
+    Attributes
+    ----------
+    private : bool
+        False where nothing is promised: the noise was seeded.
+    headline : str
+        The guarantee.
+    facts : tuple of pairs of str
+        What is said, under which heading.
+    """
+
+    private: bool
+    headline: str
+    facts: tuple[tuple[str, str], ...]
+
+
+def right_guesses(event: ReleaseEvent) -> tuple[float, float]:
+    """How often a guess between two possible persons can be right: by (ε, δ) alone, and by the noise that was added.
+
+    By tossing a coin it is right half of the time. (ε, δ) allows (e^ε + δ)/(1 + e^ε) (Kairouz, Oh and Viswanath 2015),
+    μ-GDP with lattice term η allows Φ(μ/2) + η.
+    """
+    if event.seeded:
+        return 1.0, 1.0
+    epsilon = event.budget.epsilon if event.keeps_budget else event.epsilon(event.budget.delta)
+    # (e^ε + δ)/(1 + e^ε) without overflow
+    promised = 1.0 - (1.0 - event.budget.delta) / (1.0 + math.exp(epsilon)) if epsilon < 700.0 else 1.0
+    added = 0.5 * math.erfc(-event.mu / 2.0 / math.sqrt(2.0)) + event.eta
+    return promised, min(added, promised)
+
+
+def privacy_card(release: Release) -> PrivacyCard:
+    """The card of a release."""
+    event = release.event
+    facts = [
+        ("Who is protected", _protected(event)),
+        ("Against what", _neighbours(event)),
+        ("What it means", _meaning(event)),
+        ("What was released", _released(release)),
+        (
+            "What was not",
+            "No record, and no exact number computed from records: no sum, minimum or maximum, no count of clipped or "
+            "missing values. Everything shown here is computed from the noisy numbers.",
+        ),
+        ("Public anyway", _public(release)),
+        ("Mechanism", _mechanism(release)),
+        ("Seeded", _seeded(event)),
+        ("Charged", _charged(event)),
+        ("Made with", ", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
+        ("Fingerprint", f"SHA-256 {release.checksum}"),
+    ]
+    return PrivacyCard(not event.seeded, event.sentence, tuple(facts))
+
+
+def _protected(event: ReleaseEvent) -> str:
+    if event.rows_per_person == 1:
+        return "Every person, as long as nobody has more than one record."
+    return f"Every person, with all of their records, as long as nobody has more than {event.rows_per_person}."
+
+
+def _neighbours(event: ReleaseEvent) -> str:
+    whose = "the record" if event.rows_per_person == 1 else "all records"
+    return (
+        f"Replacing {whose} of one person by any others. Whoever sees the output, and knows all other records, can "
+        "hardly tell which of the two data sets it came from."
+    )
+
+
+def _meaning(event: ReleaseEvent) -> str:
+    if event.seeded:
+        return "Nothing is promised: whoever knows the seed can subtract the noise."
+    epsilon, delta = event.budget.epsilon, event.budget.delta
+    if not event.keeps_budget:
+        epsilon = event.epsilon(delta)
+    promised, added = right_guesses(event)
+    odds = f"{math.ceil(100.0 * math.exp(epsilon)) / 100.0:.2f}" if epsilon < 12.0 else f"e^{epsilon:.3g}"
+    return (
+        f"ε = {epsilon:.6g}, δ = {delta:.6g}. Somebody who has to guess which of two records a person has, and would "
+        f"be right half of the time, is right at most {_up(promised)} of the time after seeing this release; with the "
+        f"noise that was really added, at most {_up(added)}. The odds of any guess about a person rise by a factor of "
+        f"{odds} at most, but for a chance of δ."
+    )
+
+
+def _up(share: float) -> str:
+    """A percentage, rounded up: a promise must not be prettier than it is."""
+    return f"{min(math.ceil(share * 1000.0) / 10.0, 100.0):.1f}%"
+
+
+def _released(release: Release) -> str:
+    counts: Counter[str] = Counter()
+    for a_round in release.rounds:
+        counts[_ASKED[type(a_round.query)]] += sum(values.size for values in a_round.values.values())
+    parts = "; ".join(f"{what} ({count:,})" for what, count in counts.items())
+    extra = ""
+    if isinstance(release.augment, Labels):
+        extra = " Class counts and class means are among them."
+    elif isinstance(release.augment, Constant) and release.event.rounds == "one":
+        extra = " The mean is among them."
+    return f"{sum(counts.values()):,} noisy numbers in {len(release.rounds)} answers: {parts}.{extra}"
+
+
+def _public(release: Release) -> str:
+    domain = release.domain
+    known = [f"the number of records, {release.n_samples:,}", f"the {domain.n_features} columns and their names"]
+    if domain.bounds is not None:
+        known.append("the bounds of each column, which were given and not read off the data")
+    elif release.norm_is_private:
+        known.append("a bound of a record's norm, which was found with a part of the budget")
+    else:
+        known.append("a bound of a record's norm, which was given and not read off the data")
+    return ", ".join(known).capitalize() + "."
+
+
+def _mechanism(release: Release) -> str:
+    event = release.event
+    if event.mechanism == "paper":
+        proof = "" if event.keeps_budget else " It does not keep the ε that was asked for; the one shown holds."
+        return f"Gaussian noise as in Algorithm 1 of Su, Guo and Zhang, classical calibration.{proof}"
+    rounds = "one answer" if event.rounds == "one" else f"{len(release.rounds)} answers in adaptive rounds, one charge"
+    return (
+        f"Discrete Gaussian noise (OpenDP) on exact integer sums, analytic calibration; {rounds}. Records were clipped "
+        "to their bounds before they were summed."
+    )
+
+
+def _seeded(event: ReleaseEvent) -> str:
+    if event.seeded:
+        return "YES. The noise came from a known seed. This is a simulation, and nothing is private."
+    return "No. The noise came from the operating system's entropy."
+
+
+def _charged(event: ReleaseEvent) -> str:
+    if event.seeded:
+        return "μ = ∞: a ledger counts a seeded release as the end of the budget."
+    return f"μ = {event.mu:.6g} of Gaussian differential privacy, η = {event.eta:.2g}. Two releases add up in μ²."

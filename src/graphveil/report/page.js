@@ -1,0 +1,365 @@
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const data = JSON.parse(byId("data").textContent);
+  const { names, order, units } = data;
+  const p = names.length;
+  const MINUS = "\u2212", PAGE = 25, SHORT = 22;
+  const MOST_HITS = 900, MOST_LABELS = 40, MOST_VALUES = 24, MOST_DRAWN = 2500;
+
+  // ---------------------------------------------------------------- numbers
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const words = (text, Kind) => { const raw = bytes(text); return new Kind(raw.buffer, 0, raw.length / 2); };
+  const correlations = (text) => text === null ? null : Float32Array.from(words(text, Int16Array), (v) => v / units);
+  const estimate = correlations(data.estimate), lower = correlations(data.lower), upper = correlations(data.upper);
+  const sureBits = bytes(data.sure);
+  const pairOf = (i, j) => i < j ? i * (2 * p - i - 1) / 2 + j - i - 1 : pairOf(j, i);
+  const isSure = (k) => (sureBits[k >> 3] >> (k & 7) & 1) === 1;
+  const path = data.path.map((point) => {
+    const i = words(point.i, Uint16Array), j = words(point.j, Uint16Array), r = correlations(point.r);
+    return Array.from(i, (a, k) => ({ i: a, j: j[k], r: r[k], pair: pairOf(a, j[k]) }));
+  });
+  const signed = (v, digits = 2) => (v < 0 ? MINUS : "+") + Math.abs(v).toFixed(digits);
+  const plain = (v) => v.toFixed(4);
+  const short = (name) => { const c = Array.from(name); return c.length > SHORT ? c.slice(0, SHORT - 1).join("") + "\u2026" : name; };
+  const interval = (k) => lower === null ? "no interval" : signed(lower[k]) + " to " + signed(upper[k]);
+  const doubt = (k) => isSure(k) ? "" : ", could be noise";
+
+  // ---------------------------------------------------------------- state
+  const state = { point: data.chosen, least: 0, onlySure: false, held: -1, allPairs: false, find: "", sort: "size", up: false, page: 0 };
+  const places = data.places.map(([x, y]) => [x / 1000, y / 1000]);
+  const home = places.map((place) => place.slice());
+  const shown = () => path[state.point].filter((e) => Math.abs(e.r) >= state.least && (!state.onlySure || isSure(e.pair)));
+
+  // ---------------------------------------------------------------- the network
+  const svg = byId("network"), stage = byId("stage"), tip = byId("tip");
+  const NS = "http://www.w3.org/2000/svg";
+  const make = (tag, parent, attributes = {}) => {
+    const element = document.createElementNS(NS, tag);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    parent.append(element);
+    return element;
+  };
+  const lines = make("g", svg, { "aria-hidden": "true" }), values = make("g", svg, { "aria-hidden": "true" }), dots = make("g", svg);
+  const radius = p <= 40 ? 7 : p <= 120 ? 5 : 3.5, thin = p <= 40 ? 1 : p <= 120 ? 0.75 : 0.55;
+  let size = [0, 0], drawn = [];
+  const margin = () => [Math.min(60, size[0] * 0.14), 28];
+  const at = (k) => { const [mx, my] = margin(); return [mx + places[k][0] * (size[0] - 2 * mx), my + places[k][1] * (size[1] - 2 * my)]; };
+
+  const nodes = order.map((k, rank) => {
+    const g = make("g", dots, { class: "node" + (p > MOST_LABELS ? " quiet" : ""), tabindex: rank ? "-1" : "0", role: "button", "aria-pressed": "false" });
+    make("circle", g, { class: "ring", r: radius + 5 });
+    make("circle", g, { r: radius });
+    make("text", g, { y: -radius - 5, "text-anchor": "middle" }).textContent = short(names[k]);
+    g.dataset.column = k;
+    return g;
+  });
+  const nodeOf = [];
+  nodes.forEach((g) => { nodeOf[g.dataset.column] = g; });
+
+  function putNode(k) { const [x, y] = at(k); nodeOf[k].setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`); }
+  function putEdge(e) {
+    const [x1, y1] = at(e.i), [x2, y2] = at(e.j), d = `M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}`;
+    e.line.setAttribute("d", d);
+    if (e.hit) e.hit.setAttribute("d", d);
+    if (e.value) { e.value.setAttribute("x", (x1 + x2) / 2); e.value.setAttribute("y", (y1 + y2) / 2 + 4); }
+  }
+  function neighbours(k) {
+    return drawn.filter((e) => e.i === k || e.j === k).sort((a, b) => Math.abs(b.r) - Math.abs(a.r)).map((e) => [e.i === k ? e.j : e.i, e]);
+  }
+  function said(k) {
+    const near = neighbours(k);
+    const list = near.slice(0, 8).map(([other, e]) => `${names[other]} ${signed(e.r)}${doubt(e.pair)}`);
+    const more = near.length > 8 ? `, and ${near.length - 8} more` : "";
+    return `${names[k]}: ${near.length} ${near.length === 1 ? "edge" : "edges"}${near.length ? ": " : ""}${list.join("; ")}${more}`;
+  }
+  function drawNetwork() {
+    const edges = shown().sort((a, b) => Math.abs(a.r) - Math.abs(b.r)).slice(-MOST_DRAWN);
+    lines.replaceChildren(); values.replaceChildren();
+    drawn = edges.map((e) => {
+      const sure = isSure(e.pair), strength = Math.min(Math.abs(e.r), 1);
+      const kind = sure ? (e.r < 0 ? "negative" : "positive") : "unsure";
+      const line = make("path", lines, { class: "edge " + kind, "stroke-width": (thin * (sure ? 1.2 + 9 * strength : 1.4 + 3 * strength)).toFixed(2) });
+      return { ...e, line };
+    });
+    for (const e of drawn) if (drawn.length <= MOST_HITS) {
+      e.hit = make("path", lines, { class: "hit" });
+      e.hit.addEventListener("pointerenter", (event) => showTip(`${names[e.i]} \u2014 ${names[e.j]}\nin the network ${signed(e.r)}\nestimate ${signed(estimate[e.pair])}, ${interval(e.pair)}${doubt(e.pair)}`, event));
+      e.hit.addEventListener("pointerleave", hideTip);
+    }
+    const room = drawn.filter((e) => isSure(e.pair));
+    if (room.length <= MOST_VALUES && size[0] > 500) for (const e of room) {
+      e.value = make("text", values, { class: "value" });
+      e.value.textContent = signed(e.r);
+    }
+    drawn.forEach(putEdge);
+    const degree = new Array(p).fill(0);
+    for (const e of drawn) { degree[e.i] += 1; degree[e.j] += 1; }
+    const hubs = new Set(order.slice().sort((a, b) => degree[b] - degree[a]).slice(0, 12).filter((k) => degree[k]));
+    nodes.forEach((g) => {
+      const k = +g.dataset.column;
+      g.setAttribute("aria-label", said(k));
+      g.classList.toggle("named", hubs.has(k));
+    });
+    highlight();
+    const unsure = drawn.length - room.length, all = path[state.point].length;
+    const cut = shown().length > MOST_DRAWN ? `; the ${MOST_DRAWN} strongest are drawn` : "";
+    byId("count").textContent = `${shown().length} of ${all} ${all === 1 ? "edge" : "edges"} at this penalty shown, ${unsure} of them could be noise${cut}.`;
+  }
+  function highlight() {
+    const near = new Set(state.held < 0 ? [] : [state.held, ...neighbours(state.held).map(([other]) => other)]);
+    nodes.forEach((g) => {
+      const k = +g.dataset.column;
+      g.classList.toggle("dim", near.size > 0 && !near.has(k));
+      g.classList.toggle("near", near.size > 0 && near.has(k));
+      g.classList.toggle("held", k === state.held);
+      g.setAttribute("aria-pressed", String(k === state.held));
+    });
+    for (const e of drawn) {
+      const dim = state.held >= 0 && e.i !== state.held && e.j !== state.held;
+      e.line.classList.toggle("dim", dim);
+      if (e.value) e.value.classList.toggle("dim", dim);
+    }
+  }
+  function showTip(text, event) {
+    tip.textContent = text;
+    tip.hidden = false;
+    const box = stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    const left = Math.max(4, Math.min(x + 14, box.width - tip.offsetWidth - 4));
+    const top = y + 18 + tip.offsetHeight > box.height ? Math.max(4, y - tip.offsetHeight - 10) : y + 18;
+    tip.style.transform = `translate(${left}px, ${top}px)`;
+  }
+  function hideTip() { tip.hidden = true; }
+  function moveNode(k, x, y) {
+    const [mx, my] = margin(), clamp = (v) => Math.min(1, Math.max(0, v));
+    places[k] = [clamp((x - mx) / (size[0] - 2 * mx)), clamp((y - my) / (size[1] - 2 * my))];
+    putNode(k);
+    drawn.filter((e) => e.i === k || e.j === k).forEach(putEdge);
+  }
+  function hold(k) { state.held = state.held === k ? -1 : k; highlight(); }
+  nodes.forEach((g, rank) => {
+    const k = +g.dataset.column;
+    let from = null;
+    g.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY, false]; g.setPointerCapture(event.pointerId); hideTip(); });
+    g.addEventListener("pointermove", (event) => {
+      if (!from) { showTip(said(k).replace(": ", "\n").replaceAll("; ", "\n"), event); return; }
+      if (Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 3) from[2] = true;
+      if (!from[2]) return;
+      const box = svg.getBoundingClientRect();
+      moveNode(k, event.clientX - box.left, event.clientY - box.top);
+    });
+    g.addEventListener("pointerup", () => { if (from && !from[2]) hold(k); from = null; });
+    g.addEventListener("pointercancel", () => { from = null; });
+    g.addEventListener("pointerleave", hideTip);
+    g.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+      if (step && event.shiftKey) { const [x, y] = at(k); moveNode(k, x + 14 * step[0], y + 14 * step[1]); }
+      else if (step) {
+        const next = nodes[(rank + (step[0] + step[1] > 0 ? 1 : p - 1)) % p];
+        g.setAttribute("tabindex", "-1"); next.setAttribute("tabindex", "0"); next.focus();
+      } else if (event.key === "Enter" || event.key === " ") hold(k);
+      else if (event.key === "Escape") { state.held = -1; highlight(); }
+      else return;
+      event.preventDefault();
+    });
+  });
+  svg.addEventListener("pointerdown", (event) => { if (event.target === svg) { state.held = -1; highlight(); } });
+
+  // ---------------------------------------------------------------- the table
+  const table = byId("edges"), head = table.tHead.rows[0], body = table.tBodies[0];
+  const columns = [
+    { key: "first", title: "Variable", of: (e) => names[e.i], kind: "name" },
+    { key: "second", title: "and", of: (e) => names[e.j], kind: "name" },
+    { key: "size", title: "Estimate", of: (e) => Math.abs(estimate[e.pair]), text: (e) => signed(estimate[e.pair]), csv: (e) => plain(estimate[e.pair]), kind: "number" },
+    ...(lower === null ? [] : [
+      { key: "lower", title: "from", of: (e) => lower[e.pair], text: (e) => signed(lower[e.pair]), csv: (e) => plain(lower[e.pair]), kind: "number" },
+      { key: "upper", title: "to", of: (e) => upper[e.pair], text: (e) => signed(upper[e.pair]), csv: (e) => plain(upper[e.pair]), kind: "number" }]),
+    { key: "network", title: "In the network", of: (e) => Math.abs(e.r), text: (e) => e.apart ? "\u2013" : signed(e.r), csv: (e) => plain(e.r), kind: "number" },
+    { key: "noise", title: "Noise?", of: (e) => isSure(e.pair) ? 0 : 1, text: (e) => isSure(e.pair) ? "unlikely" : "could be", kind: "word" },
+  ];
+  const collator = new Intl.Collator(undefined, { numeric: true });
+  for (const column of columns) {
+    const cell = document.createElement("th"), button = document.createElement("button");
+    cell.scope = "col"; cell.className = column.kind; button.type = "button"; button.textContent = column.title;
+    button.addEventListener("click", () => {
+      state.up = state.sort === column.key ? !state.up : column.kind === "name" || column.key === "noise";
+      state.sort = column.key; state.page = 0; drawTable();
+    });
+    cell.append(button); head.append(cell);
+  }
+  function listed() {
+    let edges = shown();
+    if (state.allPairs) {
+      const found = new Map(edges.map((e) => [e.pair, e]));
+      edges = [];
+      for (let i = 0; i < p; i += 1) for (let j = i + 1; j < p; j += 1) {
+        const pair = pairOf(i, j);
+        edges.push(found.get(pair) || { i, j, r: 0, pair, apart: true });
+      }
+    }
+    if (state.find) {
+      const wanted = state.find.toLowerCase(), fits = names.map((name) => name.toLowerCase().includes(wanted));
+      edges = edges.filter((e) => fits[e.i] || fits[e.j]);
+    }
+    const column = columns.find((c) => c.key === state.sort), way = state.up ? 1 : -1;
+    const compare = column.kind === "name" ? (a, b) => collator.compare(column.of(a), column.of(b)) : (a, b) => column.of(a) - column.of(b);
+    return edges.sort((a, b) => way * compare(a, b) || Math.abs(estimate[b.pair]) - Math.abs(estimate[a.pair]));
+  }
+  function drawTable(rows = PAGE) {
+    const edges = listed(), pages = Math.max(1, Math.ceil(edges.length / rows));
+    state.page = Math.min(state.page, pages - 1);
+    columns.forEach((column, k) => {
+      if (column.key === state.sort) head.cells[k].setAttribute("aria-sort", state.up ? "ascending" : "descending");
+      else head.cells[k].removeAttribute("aria-sort");
+    });
+    body.replaceChildren(...edges.slice(state.page * rows, (state.page + 1) * rows).map((e) => {
+      const row = document.createElement("tr");
+      if (!isSure(e.pair)) row.className = "unsure";
+      for (const column of columns) {
+        const cell = document.createElement("td");
+        cell.className = column.kind;
+        cell.textContent = (column.text || column.of)(e);
+        row.append(cell);
+      }
+      return row;
+    }));
+    byId("where").textContent = edges.length ? `${state.page * rows + 1} to ${Math.min((state.page + 1) * rows, edges.length)} of ${edges.length}` : "no edges";
+    byId("back").disabled = state.page === 0;
+    byId("next").disabled = state.page >= pages - 1;
+  }
+  const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
+  function csv() {
+    const rows = listed().map((e) => columns.map((c) => c.kind === "name" ? quoted(c.of(e)) : c.csv ? c.csv(e) : c.text(e)).join(","));
+    return ["variable,and," + columns.slice(2).map((c) => c.title.toLowerCase().replace("?", "").replaceAll(" ", "_")).join(","), ...rows].join("\n") + "\n";
+  }
+  async function copy() {
+    const text = csv(), count = text.split("\n").length - 2;
+    let done = false;
+    try { await navigator.clipboard.writeText(text); done = true; } catch { /* a file has no clipboard in some browsers */ }
+    if (!done) {
+      const area = document.createElement("textarea");
+      area.value = text; document.body.append(area); area.select();
+      done = document.execCommand("copy"); area.remove();
+    }
+    byId("copied").textContent = done ? `${count} ${count === 1 ? "edge" : "edges"} copied` : "The browser does not allow copying";
+  }
+
+  // ---------------------------------------------------------------- the matrix
+  const canvas = byId("matrix"), cursor = { row: Math.min(1, p - 1), column: 0, on: false };
+  let cellSize = 1, labelRoom = 0;
+  const strongest = Math.max(0.05, estimate.reduce((most, v) => Math.max(most, Math.abs(v)), 0));
+  function colours() {
+    const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();
+    return { plus: of("--plus"), minus: of("--minus"), faint: of("--faint"), ink: of("--ink"), soft: of("--soft"), accent: of("--accent"), panel: of("--panel") };
+  }
+  function drawMatrix() {
+    const room = canvas.parentElement.clientWidth - 40, ratio = window.devicePixelRatio || 1;
+    labelRoom = p <= 40 ? Math.min(110, room * 0.28) : 0;
+    cellSize = Math.max((Math.min(room, 620) - labelRoom) / p, 0.5);
+    const side = labelRoom + cellSize * p, context = canvas.getContext("2d"), colour = colours();
+    canvas.width = Math.round(side * ratio); canvas.height = Math.round(side * ratio);
+    canvas.style.width = side + "px"; canvas.style.height = side + "px";
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const network = new Map(shown().map((e) => [e.pair, e.r]));
+    context.font = `${Math.min(12, Math.max(8, cellSize * 0.36))}px system-ui, sans-serif`;
+    context.textBaseline = "middle";
+    for (let row = 0; row < p; row += 1) for (let column = 0; column < p; column += 1) {
+      const x = labelRoom + column * cellSize, y = labelRoom + row * cellSize, gap = cellSize > 6 ? 1 : 0;
+      context.globalAlpha = 1;
+      if (row === column) { context.fillStyle = colour.faint; context.fillRect(x, y, cellSize - gap, cellSize - gap); continue; }
+      const pair = pairOf(order[row], order[column]), value = row > column ? estimate[pair] : network.get(pair) || 0;
+      if (gap) { context.globalAlpha = 0.35; context.fillStyle = colour.faint; context.fillRect(x, y, cellSize - gap, cellSize - gap); }
+      context.globalAlpha = Math.min(1, Math.abs(value) / strongest);
+      context.fillStyle = value < 0 ? colour.minus : colour.plus;
+      context.fillRect(x, y, cellSize - gap, cellSize - gap);
+      if (value < 0 && cellSize >= 7 && Math.abs(value) >= 0.02) {
+        context.globalAlpha = 0.55; context.strokeStyle = colour.ink; context.lineWidth = 1;
+        context.beginPath(); context.moveTo(x + cellSize * 0.12, y + cellSize * 0.88); context.lineTo(x + cellSize * 0.34, y + cellSize * 0.66); context.stroke();
+      }
+      if (cellSize >= 34 && Math.abs(value) >= 0.005) {
+        context.globalAlpha = 1; context.textAlign = "center";
+        context.fillStyle = Math.abs(value) > 0.6 * strongest ? colour.panel : colour.ink;
+        context.fillText(signed(value).replace("0.", "."), x + cellSize / 2, y + cellSize / 2);
+      }
+    }
+    context.globalAlpha = 1; context.fillStyle = colour.soft;
+    if (labelRoom) for (let k = 0; k < p; k += 1) {
+      const middle = labelRoom + (k + 0.5) * cellSize, text = fitted(context, names[order[k]], labelRoom - 8);
+      context.textAlign = "right"; context.fillText(text, labelRoom - 6, middle);
+      context.save(); context.translate(middle, labelRoom - 6); context.rotate(-Math.PI / 2); context.textAlign = "left"; context.fillText(text, 0, 0); context.restore();
+    }
+    if (cursor.on) {
+      context.strokeStyle = colour.accent; context.lineWidth = 2;
+      context.strokeRect(labelRoom + cursor.column * cellSize - 1, labelRoom + cursor.row * cellSize - 1, Math.max(cellSize, 4) + 1, Math.max(cellSize, 4) + 1);
+    }
+  }
+  function fitted(context, text, room) {
+    const letters = Array.from(text).slice(0, 60);
+    if (context.measureText(text).width <= room) return text;
+    while (letters.length > 1 && context.measureText(letters.join("") + "\u2026").width > room) letters.pop();
+    return letters.join("") + "\u2026";
+  }
+  function sayCell() {
+    const a = order[cursor.row], b = order[cursor.column], k = a === b ? -1 : pairOf(a, b);
+    const edge = path[state.point].find((e) => e.pair === k);
+    byId("cell").textContent = k < 0 ? names[a] : `${names[a]} \u2014 ${names[b]}: estimate ${signed(estimate[k])}, ${interval(k)}${doubt(k)}; ${edge ? "in the network " + signed(edge.r) : "no edge"}.`;
+  }
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect();
+    const column = Math.floor((event.clientX - box.left - labelRoom) / cellSize), row = Math.floor((event.clientY - box.top - labelRoom) / cellSize);
+    if (row < 0 || column < 0 || row >= p || column >= p) return;
+    cursor.row = row; cursor.column = column; sayCell();
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!step) return;
+    cursor.row = Math.min(p - 1, Math.max(0, cursor.row + step[0])); cursor.column = Math.min(p - 1, Math.max(0, cursor.column + step[1]));
+    event.preventDefault(); drawMatrix(); sayCell();
+  });
+  canvas.addEventListener("focus", () => { cursor.on = canvas.matches(":focus-visible"); drawMatrix(); if (cursor.on) sayCell(); });
+  canvas.addEventListener("blur", () => { cursor.on = false; drawMatrix(); });
+
+  // ---------------------------------------------------------------- controls
+  const penalty = byId("penalty"), least = byId("least"), onlySure = byId("only-sure");
+  penalty.max = path.length - 1;
+  penalty.disabled = path.length < 2;
+  function draw() {
+    const scale = data.scales[state.point], chosen = state.point === data.chosen;
+    const words_ = chosen ? "as chosen on the release" : scale > 1 ? `${scale < 10 ? scale.toFixed(1) : Math.round(scale)} times as strong` : `${scale.toFixed(2)} times as strong`;
+    byId("penalty-said").textContent = words_;
+    penalty.setAttribute("aria-valuetext", `${words_}, ${path[state.point].length} edges`);
+    byId("least-said").textContent = state.least.toFixed(2);
+    least.setAttribute("aria-valuetext", state.least.toFixed(2));
+    drawNetwork(); drawTable(); drawMatrix();
+  }
+  function reset() {
+    Object.assign(state, { point: data.chosen, least: 0, onlySure: false, held: -1, page: 0 });
+    penalty.value = data.chosen; least.value = 0; onlySure.checked = false;
+    home.forEach((place, k) => { places[k] = place.slice(); });
+    for (let k = 0; k < p; k += 1) putNode(k);
+    draw();
+  }
+  penalty.addEventListener("input", () => { state.point = +penalty.value; state.page = 0; draw(); });
+  least.addEventListener("input", () => { state.least = +least.value; state.page = 0; draw(); });
+  onlySure.addEventListener("change", () => { state.onlySure = onlySure.checked; state.page = 0; draw(); });
+  byId("reset").addEventListener("click", reset);
+  byId("all-pairs").addEventListener("change", (event) => { state.allPairs = event.target.checked; state.page = 0; drawTable(); });
+  byId("find").addEventListener("input", (event) => { state.find = event.target.value.trim(); state.page = 0; drawTable(); });
+  byId("copy").addEventListener("click", copy);
+  byId("back").addEventListener("click", () => { state.page -= 1; drawTable(); });
+  byId("next").addEventListener("click", () => { state.page += 1; drawTable(); });
+  function resize() {
+    const box = svg.getBoundingClientRect();
+    size = [box.width, box.height];
+    svg.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
+    for (let k = 0; k < p; k += 1) putNode(k);
+    draw();
+  }
+  new ResizeObserver(() => { const box = svg.getBoundingClientRect(); if (box.width !== size[0] || box.height !== size[1]) resize(); }).observe(svg);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawMatrix);
+  // On paper there is no next page to click to: print the edges up to five hundred.
+  addEventListener("beforeprint", () => { state.page = 0; drawTable(500); });
+  addEventListener("afterprint", () => drawTable());
+  resize();
+  reset();
+})();

@@ -1,0 +1,191 @@
+"""The page: one HTML file with its style, its script and its numbers inside, and no way to reach the network."""
+
+import base64
+import hashlib
+import json
+import os
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.metrics import partial_correlations
+from graphveil.report.card import PrivacyCard, privacy_card
+from graphveil.report.charts import error_charts, spectrum_chart
+from graphveil.report.content import Content, content_of
+from graphveil.report.placing import placed
+from graphveil.spec.forecast import Forecast
+from graphveil.spec.release_file import write_bytes
+from graphveil.spec.released import Release
+
+__all__ = ["report_html", "write_report"]
+
+_UNITS = 10_000  # partial correlations are stored as integers in this unit: Int16, four digits
+
+
+def write_report(release: Release, path: "str | os.PathLike[str]", forecast: Forecast | None = None) -> None:
+    """Write a report of a release as one HTML file, which opens anywhere and loads nothing.
+
+    Parameters
+    ----------
+    release : Release
+        All that the report knows.
+    path : path
+    forecast : Forecast, optional
+        What had been expected (:func:`graphveil.plan`), to compare with.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy as np, graphveil as gv
+    >>> rows = np.random.default_rng(0).normal(size=(5000, 3))
+    >>> out = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), rounds="auto")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = pathlib.Path(folder) / "report.html"
+    ...     write_report(out, page)
+    ...     page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    True
+    """
+    write_bytes(path, report_html(release, forecast).encode())
+
+
+def report_html(release: Release, forecast: Forecast | None = None) -> str:
+    """The text of the report; see :func:`write_report`."""
+    given: Any = (release, forecast)
+    if not isinstance(given[0], Release):
+        raise InvalidParameter.of("release", "a gv.Release", given[0])
+    if not isinstance(given[1], Forecast | None):
+        raise InvalidParameter.of("forecast", "a gv.Forecast", given[1])
+    content, card = content_of(release), privacy_card(release)
+    style, script = _asset("page.css"), _asset("page.js")
+    parts = {
+        "policy": _policy(style, script),
+        "style": style,
+        "script": script,
+        "data": _data(content),
+        "title": escape(f"Private network of {len(content.names)} variables"),
+        "card": _card(card),
+        "numbers": _numbers(release, content),
+        "notes": _notes(content),
+        "interval": "" if content.intervals.reason is None else "hidden",
+        "spectrum": spectrum_chart(content.spectrum),
+        "plan": "" if forecast is None else _plan(release, content, forecast),
+        "versions": escape(", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
+    }
+    page = _asset("page.html")
+    for name, text in parts.items():  # no text can hold a mark: every "<" of a name is escaped
+        page = page.replace(f"<!--{name}-->", text)
+    return page
+
+
+def _asset(name: str) -> str:
+    return files("graphveil.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing but this very script and style may run, and nothing may be loaded."""
+
+    def stamp(text: str) -> str:
+        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+    return (
+        f"default-src 'none'; script-src {stamp(script)}; style-src {stamp(style)}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _card(card: PrivacyCard) -> str:
+    facts = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in card.facts)
+    state, verdict = ("private", "Private") if card.private else ("open", "Not private")
+    return (
+        f'<p class="verdict {state}"><strong>{verdict}.</strong> {escape(card.headline)}</p>'
+        f'<dl class="facts">{facts}</dl>'
+    )
+
+
+def _numbers(release: Release, content: Content) -> str:
+    smallest = content.smallest_edge
+    tiles = [
+        (f"{release.n_samples:,}", "records"),
+        (f"{len(content.names):,}", "variables"),
+        (f"{content.found.n_eff:,.0f}", "records it is worth after the noise (n_eff)"),
+        (f"{content.sure.sum() // 2:,}", "edges that noise is unlikely to have made"),
+        ("none" if smallest is None else f"{smallest:.2g}", "smallest partial correlation told from noise"),
+    ]
+    return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in tiles)
+
+
+def _notes(content: Content) -> str:
+    if not content.notes:
+        return ""
+    items = "".join(f"<li>{escape(note)}</li>" for note in content.notes)
+    return (
+        '<section class="notes" aria-labelledby="notes-title"><h2 id="notes-title">Before you read on</h2>'
+        f"<ul>{items}</ul></section>"
+    )
+
+
+def _plan(release: Release, content: Content, forecast: Forecast) -> str:
+    here, smallest = forecast.here, content.smallest_edge
+    rows = [
+        ("records", f"{here.n_samples:,}", f"{release.n_samples:,}"),
+        ("variables", f"{forecast.n_features}", f"{len(content.names)}"),
+        ("ε", f"{forecast.budget.epsilon:g}", f"{release.budget.epsilon:g}"),
+        ("δ", f"{forecast.budget.delta:g}", f"{release.budget.delta:g}"),
+        ("records a person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),
+        ("records it is worth (n_eff)", f"{here.n_eff:,.0f}", f"{content.found.n_eff:,.0f}"),
+        (
+            "smallest partial correlation told from noise",
+            "none" if here.smallest_edge is None else f"{here.smallest_edge:.2g}",
+            "none" if smallest is None else f"{smallest:.2g}",
+        ),
+        ("error of the precision matrix", f"{here.error:.2g}", "cannot be known from a release"),
+    ]
+    body = "".join(
+        f'<tr><th scope="row">{escape(what)}</th><td>{escape(then)}</td><td>{escape(now)}</td></tr>'
+        for what, then, now in rows
+    )
+    charts = "".join(f"<figure>{chart}</figure>" for chart in error_charts(forecast))
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in forecast.sentences)
+    return (
+        '<section aria-labelledby="plan-title"><h2 id="plan-title">Compared with the plan</h2>'
+        '<div class="scroll"><table class="plain"><thead><tr><th scope="col">what</th><th scope="col">planned</th>'
+        f'<th scope="col">this release</th></tr></thead><tbody>{body}</tbody></table></div>{said}'
+        f'<div class="pair">{charts}</div></section>'
+    )
+
+
+def _data(content: Content) -> str:
+    """Names and numbers for the script, as JSON that cannot end its element."""
+    pairs = np.triu_indices(len(content.names), 1)
+    chosen = partial_correlations(content.path[content.chosen].solution.precision)
+    data = {
+        "names": content.names,
+        "order": content.order.tolist(),
+        "places": (placed(chosen, content.order) * 1000).round().astype(int).tolist(),
+        "path": [_edges(partial_correlations(point.solution.precision)) for point in content.path],
+        "scales": [round(point.scale / content.path[content.chosen].scale, 4) for point in content.path],
+        "chosen": content.chosen,
+        "units": _UNITS,
+        "estimate": _packed(content.estimate[pairs]),
+        "lower": None if content.intervals.reason else _packed(content.intervals.lower[pairs]),
+        "upper": None if content.intervals.reason else _packed(content.intervals.upper[pairs]),
+        "sure": base64.b64encode(np.packbits(content.sure[pairs], bitorder="little").tobytes()).decode(),
+    }
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _edges(partial: NDArray[np.float64]) -> dict[str, str]:
+    """Both ends and the strength of every edge of one network."""
+    first, second = np.nonzero(np.triu(partial, 1))
+    return {
+        "i": base64.b64encode(first.astype("<u2").tobytes()).decode(),
+        "j": base64.b64encode(second.astype("<u2").tobytes()).decode(),
+        "r": _packed(partial[first, second]),
+    }
+
+
+def _packed(correlations: NDArray[np.float64]) -> str:
+    return base64.b64encode(np.rint(np.clip(correlations, -1, 1) * _UNITS).astype("<i2").tobytes()).decode()

@@ -1,0 +1,123 @@
+"""What a budget is expected to buy: numbers about simulated records, made before anything is spent."""
+
+import math
+from dataclasses import dataclass
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.spec import validate
+from graphveil.spec.budget import Budget
+from graphveil.spec.record import Record
+
+__all__ = ["Forecast", "ForecastPoint"]
+
+
+@dataclass(frozen=True)
+class ForecastPoint(Record):
+    """What is expected of one release.
+
+    Attributes
+    ----------
+    n_samples : int
+    epsilon : float
+    n_eff : float
+        Rows that would give as noisy an estimate without privacy.
+    noise_sd : float
+        Standard deviation of the privacy noise in a correlation.
+    error : float
+        Median of ‖Θ̂ − Θ‖/‖Θ‖ (Frobenius) for the private network; answering zero scores 1.
+    auc : float or None
+        Chance that a pair that is joined ranks above one that is not; None where there are not both kinds.
+    smallest_edge : float or None
+        Partial correlation whose 95% interval lies on one side of zero four times out of five; None where there are no
+        intervals, because the release is worth less than two records a column.
+    """
+
+    n_samples: int
+    epsilon: float
+    n_eff: float
+    noise_sd: float
+    error: float
+    auc: float | None
+    smallest_edge: float | None
+
+    def __post_init__(self) -> None:
+        validate.integer("n_samples", self.n_samples, 1)
+        for name in ("epsilon", "n_eff", "noise_sd", "error"):
+            validate.number(name, getattr(self, name), "a number ≥ 0", 0.0, math.inf)
+        for name in ("auc", "smallest_edge"):
+            if getattr(self, name) is not None:
+                validate.number(name, getattr(self, name), "a number in [0, 1], or None", 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Forecast(Record):
+    """What a budget is expected to buy, made by :func:`graphveil.plan` from public numbers alone.
+
+    It survives a file: ``Forecast.from_json(forecast.to_json()) == forecast``. A report that is given one compares.
+
+    Attributes
+    ----------
+    budget : Budget
+    n_features, rows_per_person : int
+    bounds_in_sd : float
+        Half the width of the public bounds, in standard deviations of a column.
+    here : ForecastPoint
+        What to expect of the release that was asked about.
+    target : float
+        The partial correlation that is to be seen.
+    records_needed : int or None
+        Records with which it would be, at this budget; None if there is no such number up to a million times as many.
+    epsilon_needed : float or None
+        ε with which it would be, for these records; None if none up to 32 would do.
+    by_epsilon, by_records : tuples of ForecastPoint
+        The same along a range of ε, and of numbers of records, in rising order; ``here`` is among them.
+    """
+
+    budget: Budget
+    n_features: int
+    rows_per_person: int
+    bounds_in_sd: float
+    here: ForecastPoint
+    target: float
+    records_needed: int | None
+    epsilon_needed: float | None
+    by_epsilon: tuple[ForecastPoint, ...]
+    by_records: tuple[ForecastPoint, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, Budget):
+            raise InvalidParameter.of("budget", "a Budget", self.budget)
+        points = (self.here, *self.by_epsilon, *self.by_records)
+        if not all(isinstance(point, ForecastPoint) for point in points):
+            raise InvalidParameter("a forecast is made of ForecastPoint records.")
+        validate.integer("n_features", self.n_features, 1)
+        validate.integer("rows_per_person", self.rows_per_person, 1)
+        validate.number("bounds_in_sd", self.bounds_in_sd, "a positive number", 0.0, math.inf, open_ends=True)
+        validate.number("target", self.target, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of records that was asked about."""
+        return self.here.n_samples
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The forecast in words."""
+        here, p = self.here, self.n_features
+        said = [
+            f"{here.n_samples:,} records with this noise are worth {here.n_eff:,.0f} without any"
+            + (f", fewer than the {p} variables: edges would not be reliable." if here.n_eff < p else ".")
+        ]
+        if p > 1:
+            said += [self._seen(), self._wanted()]
+        return tuple(said)
+
+    def _seen(self) -> str:
+        if self.here.smallest_edge is None:
+            return "No single partial correlation could be told from noise."
+        return f"Partial correlations from {self.here.smallest_edge:.2g} on would be seen four times out of five."
+
+    def _wanted(self) -> str:
+        records = "no number of records" if self.records_needed is None else f"about {self.records_needed:,} records"
+        epsilon = "no ε up to 32" if self.epsilon_needed is None else f"ε = {self.epsilon_needed:.2g}"
+        return f"To see {self.target:g}: {records} at this budget, or {epsilon} with these records."

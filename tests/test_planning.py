@@ -1,0 +1,149 @@
+"""Forecasts hold: what was foreseen is within 25% of what then happens."""
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from graphveil.planning import _Case, _model, _rows, _smaller
+
+pytestmark = pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+
+
+def what_happens(n, p, budget, seed, rows_per_person=1):
+    """A release of fresh records with means and units of their own, through the public door."""
+    rng = np.random.default_rng([n, p, seed])
+    truth = gv.simulate.small_world_precision(p, 2 if p < 10 else 4, random_state=1000 + seed)
+    rows = gv.simulate.gaussian_rows(truth, n, random_state=rng)
+    spread = np.sqrt(np.diag(np.linalg.inv(truth)))
+    mean, unit = rng.normal(size=p), 10.0 ** rng.uniform(-2, 2, size=p)
+    lower, upper = (mean + end * spread for end in (-4.0, 4.0))
+    model = gv.PrivateGraphicalLasso(
+        budget.epsilon,
+        budget.delta,
+        bounds=(lower * unit, upper * unit),
+        rows_per_person=rows_per_person,
+        random_state=seed,
+    ).fit((rows + mean) * unit)
+    scale = np.outer(unit, unit)
+    error = gv.metrics.relative_loss(
+        model.precision_ * scale * np.outer(spread, spread), truth * np.outer(spread, spread)
+    )
+    return model.n_eff_, error, gv.metrics.roc_auc(np.abs(model.partial_correlations()), truth != 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "epsilon", "person", "repeats"),
+    [
+        (3000, 5, 1.0, 1, 12),
+        (5000, 20, 1.0, 1, 5),
+        (1000, 20, 1.0, 1, 5),
+        pytest.param(20_000, 12, 2.0, 4, 12, marks=pytest.mark.nightly),
+        pytest.param(120_000, 20, 0.5, 1, 8, marks=pytest.mark.nightly),
+        pytest.param(30_000, 60, 1.0, 1, 5, marks=pytest.mark.nightly),
+    ],
+)
+def test_forecasts_come_true(n, p, epsilon, person, repeats):
+    budget = gv.Budget(epsilon, 1e-6)
+    case = _Case(n, p, budget, person, 4.0)
+    forecast = case.rehearsed(repeats)
+    n_eff, error, auc = np.median([what_happens(n, p, budget, seed, person) for seed in range(repeats)], axis=0)
+    assert forecast.n_eff == pytest.approx(n_eff, rel=0.25)
+    assert forecast.error == pytest.approx(error, rel=0.25)
+    assert forecast.auc == pytest.approx(auc, abs=0.05)
+
+
+@pytest.mark.nightly
+def test_the_smallest_edge_is_seen_four_times_out_of_five():
+    """Pairs joined by exactly the partial correlation that was forecast, and nothing else."""
+    n, p, budget = 8000, 10, gv.Budget(1.0, 1e-6)
+    smallest = _Case(n, p, budget, 1, 4.0).rehearsed(4).smallest_edge
+    truth = np.eye(p)
+    for first in range(0, p, 2):
+        truth[first, first + 1] = truth[first + 1, first] = -smallest
+    joined, seen = np.triu(truth, 1) != 0, []
+    for seed in range(12):
+        rows = gv.simulate.gaussian_rows(truth, n, random_state=seed)
+        model = gv.PrivateGraphicalLasso(1.0, 1e-6, bounds=(-4, 4), random_state=seed).fit(rows)
+        edges = model.edge_intervals()
+        seen += list((edges.lower > 0)[joined])
+    assert 0.68 <= np.mean(seen) <= 0.93  # 60 pairs: 0.8 within two and a half standard errors
+
+
+def test_the_whole_plan():
+    budget, steps = gv.Budget(1.0, 1e-6), []
+    plan = gv.plan(n=4000, p=8, budget=budget, target=0.1, progress=lambda done, total: steps.append((done, total)))
+    assert plan == gv.plan(n=4000, p=8, budget=budget, target=0.1)
+    assert gv.Forecast.from_json(plan.to_json()) == plan
+    assert steps == [(i, 11) for i in range(1, 12)]
+    assert plan.here in plan.by_epsilon
+    assert plan.here in plan.by_records
+    for points in (plan.by_epsilon, plan.by_records):
+        assert len(points) == 5
+        assert points[0].error > 1.3 * plan.here.error > 1.3 * 1.3 * points[-1].error
+        assert all(a.n_eff < b.n_eff for a, b in pairwise(points))
+    # What would do, does.
+    for case in (
+        _Case(plan.records_needed, 8, budget, 1, 4.0),
+        _Case(4000, 8, gv.Budget(plan.epsilon_needed, 1e-6), 1, 4.0),
+    ):
+        assert case.rehearsed(4).smallest_edge == pytest.approx(0.1, rel=0.25)
+
+
+def test_fewer_rows_stand_in_for_many():
+    """A rehearsal with a tenth of the rows has the covariance of all of them, and so the same error."""
+    n, p, m = 40_000, 6, 4000
+    truth = _model(p, 0)
+    gaps = {rows: [] for rows in (m, n)}
+    for rows, errors in gaps.items():
+        for seed in range(60):
+            drawn = _rows(truth, n, rows, np.random.default_rng([rows, seed]))
+            assert drawn.shape == (rows, p)
+            errors.append(np.linalg.norm(np.cov(drawn.T) @ truth - np.eye(p)))
+    assert np.mean(gaps[m]) == pytest.approx(np.mean(gaps[n]), rel=0.12)
+    case = _Case(3_000_000, 20, gv.Budget(1.0, 1e-6), 1, 4.0)
+    drawn, budget = _smaller(case)
+    assert drawn < case.n
+    assert drawn * budget.mu == pytest.approx(case.n * case.budget.mu, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "p"), [(1, 1), (1, 3), (10, 2), (3000, 1), pytest.param(10**8, 2, marks=pytest.mark.nightly)]
+)
+def test_the_ends_of_the_range(n, p):
+    plan = gv.plan(n=n, p=p, budget=gv.Budget(1.0, 1e-6))
+    assert 0.0 < plan.here.n_eff <= n * (1 + 1e-9)
+    assert np.isfinite(plan.here.error)
+    assert plan.sentences
+    if p == 1:
+        assert (plan.here.auc, plan.here.smallest_edge, plan.records_needed, plan.epsilon_needed) == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n", 0),
+        ("n", 2.5),
+        ("p", 0),
+        ("p", 10**6),
+        ("budget", 1.0),
+        ("target", 0.0),
+        ("target", 1.0),
+        ("bounds_in_sd", 0.5),
+    ],
+)
+def test_wrong_questions_are_refused_by_name(name, value):
+    good = {"n": 1000, "p": 3, "budget": gv.Budget(1.0, 1e-6)}
+    with pytest.raises(gv.exceptions.InvalidParameter, match=name):
+        gv.plan(**good | {name: value})
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_careless_delta_is_said_once():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        gv.plan(n=100, p=1, budget=gv.Budget(1.0, 0.01))
+    assert [w.category for w in said] == [gv.exceptions.PrivacyWarning]
+    assert "1/n" in str(said[0].message)
