@@ -20,7 +20,8 @@ from graphveil._rng import generator_for
 from graphveil.exceptions import InvalidParameter, PrivacyWarning
 from graphveil.gate import release
 from graphveil.metrics import partial_correlations, relative_loss, roc_auc
-from graphveil.recovery.network import find_network
+from graphveil.recovery.law import NoisyCovariance
+from graphveil.recovery.network import Network, find_network
 from graphveil.recovery.precision import recover
 from graphveil.recovery.uncertainty import edge_intervals
 from graphveil.simulate.graphs import small_world_precision
@@ -45,6 +46,7 @@ _SEEN = 1.96 + 0.84  # standard deviations at which a two-sided 5% test rejects 
 _SMALLEST_EPSILON, _LARGEST_EPSILON, _MOST_TIMES = 1e-6, 32.0, 1_000_000
 _CLOSE = 0.03  # relative; a search ends here
 _MOST_TRIES, _STRIDE = 12, 1.5
+_WITH_INTERVALS = 4  # rehearsals whose intervals are looked at: they hardly differ
 
 
 def plan(
@@ -146,7 +148,7 @@ class _Case:
 
     def rehearsed(self, replications: int) -> ForecastPoint:
         """Medians over some rehearsals."""
-        runs = [_rehearse(self, seed) for seed in range(replications)]
+        runs = [_rehearse(self, seed, intervals=seed < _WITH_INTERVALS) for seed in range(replications)]
         smallest = self.smallest_edge(runs)
         areas = [run.auc for run in runs if run.auc is not None]
         return ForecastPoint(
@@ -161,7 +163,7 @@ class _Case:
 
     def smallest_edge(self, runs: "list[_Run]") -> float:
         """From the median width of intervals on the scale of Fisher's z; 1 where there are none."""
-        widths = [run.interval_sd for run in runs]
+        widths = [run.interval_sd for run in runs if run.interval_sd is not None]
         return float(np.tanh(_SEEN * np.median(widths)))
 
 
@@ -171,16 +173,16 @@ class _Run:
     noise_sd: float
     error: float
     auc: float | None
-    interval_sd: float
+    interval_sd: float | None  # None: not looked at; infinite: there are none
 
 
 def _replications(p: int) -> tuple[int, int]:
     """Rehearsals of what was asked, and of each point of the curves: more where they are quick and vary more."""
-    many = int(np.clip(300 // p, 3, 24))
+    many = int(np.clip(300 // p, 3, 15))
     return many, max(1, many // 4)
 
 
-def _rehearse(case: _Case, seed: int) -> _Run:
+def _rehearse(case: _Case, seed: int, *, intervals: bool = True) -> _Run:
     """One release of simulated records, and how well its network comes out."""
     truth = _model(case.p, seed)
     m, budget = _smaller(case)
@@ -193,9 +195,7 @@ def _rehearse(case: _Case, seed: int) -> _Run:
     noisy = replace(found.noisy, sampling=found.noisy.sampling * m / case.n)
     n_eff = 1.0 / (1.0 / found.n_eff - 1.0 / m + 1.0 / case.n)
     network = find_network(noisy, n_eff, "auto", generator_for(made.checksum, "network"))
-    intervals = edge_intervals(noisy, network, n_eff, 0.95, generator_for(made.checksum, "edges"))
     pairs = np.triu_indices(case.p, 1)
-    width = _fisher(intervals.upper[pairs]) - _fisher(intervals.lower[pairs])
     precision, joined = network.solution.precision, truth != 0
     spread = np.sqrt(np.diag(noisy.denoised))
     private = replace(noisy, sampling=0.0).entry_sd / np.outer(spread, spread)
@@ -203,9 +203,20 @@ def _rehearse(case: _Case, seed: int) -> _Run:
         n_eff=n_eff,
         noise_sd=float(np.median(private[pairs] if case.p > 1 else private)),
         error=relative_loss(precision, truth),
-        auc=roc_auc(np.abs(partial_correlations(precision)), joined) if 0 < joined[pairs].sum() < width.size else None,
-        interval_sd=float(np.median(width)) / (2.0 * 1.96) if width.size and intervals.reason is None else math.inf,
+        auc=roc_auc(np.abs(partial_correlations(precision)), joined)
+        if 0 < joined[pairs].sum() < pairs[0].size
+        else None,
+        interval_sd=_interval_sd(noisy, network, n_eff, made.checksum) if intervals else None,
     )
+
+
+def _interval_sd(noisy: NoisyCovariance, network: Network, n_eff: float, checksum: str) -> float:
+    """Median standard deviation of a partial correlation, on the scale of Fisher's z; infinite without intervals."""
+    found = edge_intervals(noisy, network, n_eff, 0.95, generator_for(checksum, "edges"))
+    pairs = np.triu_indices(len(noisy.matrix), 1)
+    if found.reason is not None or not pairs[0].size:
+        return math.inf
+    return float(np.median(_fisher(found.upper[pairs]) - _fisher(found.lower[pairs]))) / (2.0 * 1.96)
 
 
 def _fisher(correlations: "NDArray[np.float64]") -> "NDArray[np.float64]":

@@ -21,7 +21,7 @@ from graphveil.spec.forecast import Forecast
 from graphveil.spec.release_file import write_bytes
 from graphveil.spec.released import Release
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["page_of", "report_html", "write_report"]
 
 _UNITS = 10_000  # partial correlations are stored as integers in this unit: Int16, four digits
 
@@ -78,6 +78,19 @@ def report_html(release: Release, forecast: Forecast | None = None) -> str:
     for name, text in parts.items():  # no text can hold a mark: every "<" of a name is escaped
         page = page.replace(f"<!--{name}-->", text)
     return page
+
+
+def page_of(title: str, body: str) -> str:
+    """A page without a script, in the style of the report; ``body`` is HTML."""
+    style = _asset("page.css")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, "")}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
+        f'<body><header><p class="brand">graphveil</p><h1>{escape(title)}</h1></header>'
+        f"<main>{body}</main></body></html>\n"
+    )
 
 
 def _asset(name: str) -> str:

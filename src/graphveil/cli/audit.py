@@ -1,0 +1,46 @@
+"""`graphveil audit`: try to break the guarantee, on this machine."""
+
+from typing import Annotated
+
+import typer
+
+from graphveil.cli.speaking import BROKEN, AsJson, answer, counting, say, verb
+
+__all__ = ["audit"]
+
+
+@verb
+def audit(
+    epsilon: Annotated[float, typer.Option(help="ε to attack; large ones need fewer runs.")] = 4.0,
+    delta: Annotated[float, typer.Option(help="δ to attack.")] = 1e-6,
+    pair: Annotated[str, typer.Option(help="Which neighbours to tell apart; see gv.audit.")] = "orthogonal",
+    runs: Annotated[int, typer.Option(help="Releases of each of the two data sets.")] = 2000,
+    as_json: AsJson = False,
+) -> None:
+    """Attack the gate as it is installed here, with made-up records; exit code 4 if it breaks.
+
+    Example: graphveil audit --epsilon 4 --runs 2000
+    """
+    from graphveil.auditing.game import audit as play
+    from graphveil.spec.budget import Budget
+
+    with counting("Releasing neighbours and guessing which", as_json):
+        found = play(Budget(epsilon, delta), pair=pair, runs=runs)
+    facts = {
+        "pair": found.pair,
+        "epsilon": epsilon,
+        "delta": delta,
+        "claimed_mu": found.claimed_mu,
+        "shown_mu": found.mu_low,
+        "confidence": found.confidence,
+        "attack": found.attack,
+        "runs": found.runs,
+        "broken": found.broken,
+    }
+    said = (
+        f"Claimed: μ = {found.claimed_mu:.4g}. Shown by the best attack ({found.attack}, {runs:,} runs a side): "
+        f"μ ≥ {found.mu_low:.4g}, {100 * found.confidence:g}% sure.\nVerdict: {found.verdict}."
+    )
+    answer(as_json, facts, lambda out: say(out, said))
+    if found.broken:
+        raise typer.Exit(BROKEN)

@@ -1,0 +1,74 @@
+"""`graphveil fit`: from a release to a network file, for free."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graphveil.cli.speaking import AsJson, Refusal, answer, counting, existing, say, verb, writable
+
+if TYPE_CHECKING:
+    from graphveil.spec.released import Release
+
+__all__ = ["fit"]
+
+_METHODS = ("network", "dense", "ridge")
+
+
+@verb
+def fit(
+    release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A .graphml, .csv, .json or .npz file to write.")],
+    method: Annotated[str, typer.Option(help="network (graphical lasso), dense (denoised), or ridge.")] = "network",
+    alpha: Annotated[str, typer.Option(help="The penalty: auto, ebic (network only), or a number.")] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Fit a network to a release and write it. Free, and needs no records.
+
+    Example: graphveil fit patients.release -o network.graphml
+    """
+    from graphveil.cli.networks import WRITERS, fitted_network
+    from graphveil.spec.released import Release
+
+    write = WRITERS.get(output.suffix.lower())
+    if write is None:
+        raise Refusal(f"{output} has an ending that is not known; a network is written as {', '.join(WRITERS)}.")
+    writable(output)
+    found = Release.load(existing(release))
+    with counting("Fitting", as_json):
+        model = _fitted(found, method, alpha)
+        network = fitted_network(model, found, with_intervals=method == "network" and alpha in ("auto", "ebic"))
+        write(network, output)
+    edges = len(network.edges)
+    facts = {"network": str(output), "variables": len(network.names), "edges": edges, "n_eff": network.n_eff}
+    worth = f"from a release worth {network.n_eff:,.0f} records"
+    said = f"{edges} edges between {len(network.names)} variables, {worth}: {output}"
+    answer(as_json, facts, lambda out: say(out, said))
+
+
+def _fitted(release: "Release", method: str, alpha: str) -> Any:
+    """An estimator; its ε and δ are those of the release, which it does not spend again."""
+    if method not in _METHODS:
+        raise Refusal(f"--method must be one of {', '.join(_METHODS)}, got {method!r}.")
+    budget = release.budget
+    if method == "dense":
+        from graphveil.estimators.dense import PrivatePrecision
+
+        if alpha != "auto":
+            raise Refusal("--alpha goes with --method network or ridge; dense has no penalty.")
+        return PrivatePrecision(budget.epsilon, budget.delta).fit_release(release)
+    penalty = _penalty(alpha)
+    if method == "ridge":
+        from graphveil.estimators.ridge import PrivateRidge
+
+        return PrivateRidge(budget.epsilon, budget.delta, alpha=penalty).fit_release(release)
+    from graphveil.estimators.network import PrivateGraphicalLasso
+
+    return PrivateGraphicalLasso(budget.epsilon, budget.delta, alpha=penalty).fit_release(release)
+
+
+def _penalty(alpha: str) -> str | float:
+    try:
+        return float(alpha)
+    except ValueError:
+        return alpha

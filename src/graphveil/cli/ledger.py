@@ -1,0 +1,166 @@
+"""`graphveil ledger`: what was spent, and what is left."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graphveil.cli.speaking import AsJson, answer, say, verb, writable
+
+if TYPE_CHECKING:
+    from graphveil.privacy.ledger.book import Ledger
+
+__all__ = ["LedgerUrl", "default_ledger", "ledger"]
+
+LedgerUrl = Annotated[
+    str | None,
+    typer.Option(help="A file or postgresql://…; default: $GRAPHVEIL_LEDGER, or ledger.db in the current folder."),
+]
+_Dataset = Annotated[str, typer.Argument(help="The name of a data set.")]
+
+ledger = typer.Typer(no_args_is_help=True, help="What was spent on each data set, and what is left.")
+
+
+def default_ledger() -> str:
+    """Where the ledger is when nothing is said."""
+    return os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db"
+
+
+def _open(url: str | None) -> "Ledger":
+    from graphveil.privacy.ledger.book import Ledger
+
+    return Ledger(url or default_ledger())
+
+
+@ledger.command()
+@verb
+def create(
+    dataset: Annotated[str, typer.Argument(help="A name for these people's records, whatever file they come from.")],
+    epsilon: Annotated[float, typer.Option(help="ε that may be spent in all, for ever.")],
+    delta: Annotated[float, typer.Option(help="δ that may be spent in all.")],
+    ledger: LedgerUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open an account for a data set: what may be spent on it in all.
+
+    Example: graphveil ledger create patients-2026 --epsilon 3 --delta 1e-6 --ledger ledger.db
+    """
+    from graphveil.spec.budget import Budget
+
+    _open(ledger).create(dataset, Budget(epsilon, delta))
+    facts = {"dataset": dataset, "epsilon": epsilon, "delta": delta}
+    said = f"{dataset} may spend (ε, δ) = ({epsilon:g}, {delta:g}) in all."
+    answer(as_json, facts, lambda out: say(out, said))
+
+
+@ledger.command()
+@verb
+def show(
+    dataset: Annotated[str | None, typer.Argument(help="One data set; all of them by default.")] = None,
+    ledger: LedgerUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was spent and what is left.
+
+    Example: graphveil ledger show --ledger ledger.db
+    """
+    book = _open(ledger)
+    names = book.datasets() if dataset is None else (dataset,)
+    rows = [_balance(book, name) for name in names]
+
+    def speak(console: Any) -> None:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table("data set", "ε in all", "spent", "left", "at δ", "releases")
+        for row in rows:
+            spent = "all (a seeded release)" if row["spent"] is None else f"{row['spent']:.4g}"
+            cells = (
+                row["dataset"],
+                f"{row['epsilon']:g}",
+                spent,
+                f"{row['left']:.4g}",
+                f"{row['delta']:g}",
+                str(row["releases"]),
+            )
+            table.add_row(*map(Text, cells))
+        console.print(table if rows else "No data set yet: graphveil ledger create NAME --epsilon … --delta …")
+
+    answer(as_json, {"datasets": rows}, speak)
+
+
+def _balance(book: "Ledger", name: str) -> dict[str, Any]:
+    import math
+
+    budget, spent, left = book.budget(name), book.spent(name), book.remaining(name)
+    return {
+        "dataset": name,
+        "epsilon": budget.epsilon,
+        "delta": budget.delta,
+        "spent": spent.epsilon if math.isfinite(spent.epsilon) else None,
+        "left": left.epsilon,
+        "releases": len(book.history(name)),
+    }
+
+
+@ledger.command()
+@verb
+def history(dataset: _Dataset, ledger: LedgerUrl = None, as_json: AsJson = False) -> None:
+    """List every charge of a data set.
+
+    Example: graphveil ledger history patients-2026 --ledger ledger.db
+    """
+    lines = _open(ledger).history(dataset)
+    facts = {"dataset": dataset, "charges": [entry.to_dict() for entry in lines]}
+    answer(as_json, facts, lambda out: say(out, str(lines)))
+
+
+@ledger.command()
+@verb
+def verify(
+    heads: Annotated[Path | None, typer.Option(help="What an earlier `verify --json` printed, kept elsewhere.")] = None,
+    ledger: LedgerUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that nothing in the ledger was changed or lost; exit code 4 if it was.
+
+    Example: graphveil ledger verify --ledger ledger.db
+    """
+    kept = None if heads is None else _read_heads(heads)
+    now = _open(ledger).verify(kept)
+    said = f"{len(now)} data set{'' if len(now) == 1 else 's'}: every line, sum and stored release is as written."
+    answer(as_json, {"heads": now}, lambda out: say(out, said))
+
+
+def _read_heads(path: Path) -> dict[str, str]:
+    import json
+
+    from graphveil.cli.speaking import Refusal, existing
+
+    try:
+        heads = json.loads(existing(path).read_text(encoding="utf-8"))["heads"]
+        return {str(name): str(head) for name, head in heads.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Refusal(f"{path} is not what `graphveil ledger verify --json` prints.") from None
+
+
+@ledger.command()
+@verb
+def export(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The JSON file to write.")],
+    ledger: LedgerUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the whole ledger as JSON, for an auditor.
+
+    Example: graphveil ledger export --ledger ledger.db -o ledger.json
+    """
+    import json
+
+    from graphveil.spec.release_file import write_bytes
+
+    content = _open(ledger).export()
+    write_bytes(writable(output), json.dumps(content, ensure_ascii=False, indent=1).encode())
+    facts = {"export": str(output), "datasets": len(content["datasets"])}
+    answer(as_json, facts, lambda out: say(out, f"Written: {output}"))

@@ -1,0 +1,94 @@
+"""`graphveil plan`: what a budget buys, before it is spent."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphveil.cli.speaking import AsJson, answer, counting, say, verb, writable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from graphveil.spec.forecast import Forecast
+
+__all__ = ["plan"]
+
+_BAR = 28
+
+
+@verb
+def plan(
+    records: Annotated[int, typer.Option(help="Number of records.")],
+    variables: Annotated[int, typer.Option(help="Number of columns.")],
+    epsilon: Annotated[float, typer.Option(help="ε that would be spent.")],
+    delta: Annotated[float, typer.Option(help="δ that would be spent.")],
+    rows_per_person: Annotated[int, typer.Option(help="The most records that one person has.")] = 1,
+    bounds_in_sd: Annotated[
+        float, typer.Option(help="Half the width of the bounds, in standard deviations of a column.")
+    ] = 4.0,
+    target: Annotated[float, typer.Option(help="A partial correlation that is to be seen.")] = 0.1,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the forecast here, as JSON, for `graphveil report`.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a page with plots of the error against ε and records here (.html).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forecast what a release would be worth. Needs no data and spends nothing.
+
+    Example: graphveil plan --records 5000 --variables 20 --epsilon 1 --delta 1e-6
+    """
+    from graphveil.planning import plan as make
+    from graphveil.report.plots import forecast_html
+    from graphveil.spec.budget import Budget
+    from graphveil.spec.release_file import write_bytes
+
+    for path in (output, plot):
+        if path is not None:
+            writable(path)
+    budget = Budget(epsilon, delta)
+    with counting("Rehearsing", as_json) as count:
+        forecast = make(
+            records,
+            variables,
+            budget,
+            rows_per_person=rows_per_person,
+            bounds_in_sd=bounds_in_sd,
+            target=target,
+            progress=count,
+        )
+    if output is not None:
+        write_bytes(output, forecast.to_json().encode())
+    if plot is not None:
+        write_bytes(plot, forecast_html(forecast).encode())
+    answer(as_json, forecast.to_dict(), lambda out: _say(out, forecast, [p for p in (output, plot) if p is not None]))
+
+
+def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
+    from rich.table import Table
+
+    here = forecast.here
+    for sentence in forecast.sentences:
+        say(console, sentence)
+    auc = "" if here.auc is None else f", edges ranked with an AUC of {here.auc:.3f}"
+    error = f"Expected error of the precision matrix: {here.error:.2g}{auc}."
+    say(console, f"Noise of a correlation: ±{here.noise_sd:.2g}. {error}\n")
+    worst = max(point.error for point in forecast.by_epsilon + forecast.by_records)
+    table = Table(box=None, pad_edge=False)
+    for title in ("ε", "records", "worth", "error", ""):
+        table.add_column(title, justify="left" if not title else "right")
+    for points in (forecast.by_epsilon, forecast.by_records):
+        for point in points:
+            bar = "█" * max(1, round(_BAR * point.error / worst))
+            mark = " ← asked" if point == here else ""
+            table.add_row(
+                f"{point.epsilon:g}", f"{point.n_samples:,}", f"{point.n_eff:,.0f}", f"{point.error:.2g}", bar + mark
+            )
+        table.add_section()
+        table.add_row()
+    console.print(table)
+    console.print("For Gaussian records and sparse networks; skewed columns and rare events do worse.")
+    for path in written:
+        say(console, f"Written: {path}")

@@ -1,0 +1,54 @@
+"""`graphveil report`: one HTML file for anybody."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphveil.cli.speaking import AsJson, answer, counting, existing, say, verb, writable
+
+if TYPE_CHECKING:
+    from graphveil.spec.forecast import Forecast
+
+__all__ = ["report"]
+
+
+@verb
+def report(
+    release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
+    forecast: Annotated[
+        Path | None, typer.Option(help="What had been planned (`graphveil plan -o`), to compare with.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a report: privacy card, network, matrix, edges with intervals. Free, and needs no records.
+
+    Example: graphveil report patients.release -o report.html
+    """
+    from graphveil.report.page import write_report
+    from graphveil.spec.released import Release
+
+    writable(output)
+    planned = None if forecast is None else _read_forecast(existing(forecast))
+    found = Release.load(existing(release))
+    with counting("Fitting the path and judging every edge", as_json):
+        write_report(found, output, planned)
+    size = output.stat().st_size
+    facts = {"report": str(output), "bytes": size}
+    answer(
+        as_json,
+        facts,
+        lambda out: say(out, f"Report: {output} ({size / 1000:,.0f} kB). Open it in any browser."),
+    )
+
+
+def _read_forecast(path: Path) -> "Forecast":
+    from graphveil.cli.speaking import Refusal
+    from graphveil.exceptions import InvalidParameter
+    from graphveil.spec.forecast import Forecast
+
+    try:
+        return Forecast.from_json(path.read_text(encoding="utf-8"))
+    except (InvalidParameter, UnicodeDecodeError, TypeError):
+        raise Refusal(f"{path} is not a forecast. Make one with `graphveil plan ... -o {path.name}`.") from None

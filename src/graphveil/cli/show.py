@@ -1,0 +1,75 @@
+"""`graphveil show`: the privacy card on a terminal."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graphveil.cli.speaking import AsJson, answer, existing, verb
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from graphveil.spec.released import Release
+
+__all__ = ["say_card", "show"]
+
+
+@verb
+def show(
+    release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what a release promises: the privacy card. Free, and needs no records.
+
+    Example: graphveil show patients.release
+    """
+    from graphveil.spec.released import Release
+
+    found = Release.load(existing(release))
+    answer(as_json, _facts(found), lambda console: say_card(console, found))
+
+
+def _facts(release: "Release") -> dict[str, Any]:
+    from graphveil.report.card import right_guesses
+    from graphveil.report.content import column_names
+
+    event = release.event
+    promised, added = right_guesses(event)
+    return {
+        "guarantee": release.guarantee,
+        "epsilon": event.budget.epsilon,
+        "delta": event.budget.delta,
+        "keeps_budget": event.keeps_budget,
+        "mu": None if event.seeded else event.mu,
+        "eta": event.eta,
+        "seeded": event.seeded,
+        "neighbours": event.neighbours,
+        "rows_per_person": event.rows_per_person,
+        "records": release.n_samples,
+        "columns": list(column_names(release)),
+        "mechanism": event.mechanism,
+        "rounds": event.rounds,
+        "right_guesses": {"promised": promised, "with_this_noise": added},
+        "versions": release.versions,
+        "checksum": release.checksum,
+    }
+
+
+def say_card(console: "Console", release: "Release") -> None:
+    """Print the card."""
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    from graphveil.report.card import privacy_card
+
+    card = privacy_card(release)
+    colour = "green" if card.private else "red"
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for term, text in card.facts:
+        table.add_row(Text(term), Text(text))
+    verdict = "Private" if card.private else "NOT private"
+    console.print(Panel(Text(f"{verdict}. {card.headline}"), border_style=colour, title="Privacy card"), table)
