@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.exceptions import BudgetExceeded, GraphveilError, LedgerDamaged
+from graphveil.exceptions import BudgetExceeded, GraphveilError, LedgerDamaged, LedgerWarning, PrivacyWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,8 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
                 try:
                     function(*args, **options)
                 finally:
-                    for text in dict.fromkeys(str(warning.message) for warning in heard):
+                    ours = [w.message for w in heard if isinstance(w.message, PrivacyWarning | LedgerWarning)]
+                    for text in dict.fromkeys(map(str, ours)):
                         _say_on_stderr("Note: ", text, "yellow")
         except typer.Exit:
             raise

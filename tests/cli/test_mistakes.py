@@ -1,0 +1,198 @@
+"""A mistake gets one sentence that says what to do, an exit code, and no traceback; and it spends nothing."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import graphveil as gv
+from cli_support import RELEASE_OPTIONS
+from graphveil.cli.main import app
+
+BIN = Path(sys.executable).parent / "graphveil"
+RELEASE = ("release", "patients.parquet", *RELEASE_OPTIONS, "--bounds", "bounds.toml", "--no-ledger")
+
+
+def changed(arguments, before, after):
+    return tuple(after if argument == before else argument for argument in arguments)
+
+
+MISTAKES = {
+    "no such records": (changed(RELEASE, "patients.parquet", "nobody.parquet"), "nobody.parquet does not exist"),
+    "unknown ending": (changed(RELEASE, "patients.parquet", "bounds.toml"), "ending that is not known"),
+    "no such bounds": (changed(RELEASE, "bounds.toml", "none.toml"), "none.toml does not exist"),
+    "bounds are no TOML": (changed(RELEASE, "bounds.toml", "patients.parquet"), "is not a TOML file"),
+    "a column that is not there": (changed(RELEASE, "bounds.toml", "height.toml"), "has no column 'height'"),
+    "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "does not hold numbers"),
+    "lower above upper": (changed(RELEASE, "bounds.toml", "upside.toml"), "lower < upper"),
+    "three numbers": (changed(RELEASE, "bounds.toml", "three.toml"), "[smallest, largest]"),
+    "unknown setting": (changed(RELEASE, "bounds.toml", "more.toml"), "rows_per_person and [bounds] only"),
+    "negative epsilon": (changed(RELEASE, 1, -1), "epsilon must be"),
+    "no dataset": (RELEASE[:-1], "--dataset is missing"),
+    "ledger and none": ((*RELEASE, "--dataset", "x"), "--no-ledger goes with none"),
+    "no such folder": (changed(RELEASE, "out.release", "none/out.release"), "folder none does not exist"),
+    "output is a folder": (changed(RELEASE, "out.release", "."), "is a folder"),
+    "no such release": (("show", "none.release"), "none.release does not exist"),
+    "a folder as release": (("show", "."), "is a folder"),
+    "not a release": (("show", "bounds.toml"), "is not a graphveil release"),
+    "half a release": (("show", "half.release"), "is damaged"),
+    "fit to an unknown format": (("fit", "half.release", "-o", "x.docx"), ".graphml, .csv, .json, .npz"),
+    "fit by an unknown method": (("fit", "good.release", "-o", "x.csv", "--method", "magic"), "network, dense, ridge"),
+    "fit with a wrong alpha": (("fit", "good.release", "-o", "x.csv", "--alpha", "much"), "alpha must be"),
+    "penalty without use": (("fit", "good.release", "-o", "x.csv", "--method", "dense", "--alpha", "1"), "no penalty"),
+    "no ledger there": (("ledger", "show", "--ledger", "none.db"), "none.db"),
+    "nothing to plan": (("plan", "--records", 0, "--variables", 3, "--epsilon", 1, "--delta", 1e-6), "n must be"),
+    "unknown pair": (("audit", "--pair", "nobody"), "pair"),
+    "template over a file": (("bounds", "template", "patients.parquet", "-o", "bounds.toml"), "not overwritten"),
+    "demo into a file": (("demo", "bounds.toml"), "is a file"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, patients, bounds):
+    for name, text in {
+        "height": "height = [0, 3]",
+        "text": "name = [0, 1]",
+        "upside": "age = [110, 0]",
+        "three": "age = [0, 1, 2]",
+    }.items():
+        (tmp_path / f"{name}.toml").write_text(f"[bounds]\n{text}\n")
+    (tmp_path / "more.toml").write_text("epsilon = 1\n[bounds]\nage = [0, 1]\n")
+    rows = np.random.default_rng(0).normal(size=(3000, 2))
+    made = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
+    made.save(tmp_path / "good.release")
+    (tmp_path / "half.release").write_bytes((tmp_path / "good.release").read_bytes()[:-40])
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_one_sentence(graphveil, folder, name):
+    arguments, words = MISTAKES[name]
+    before = sorted(folder.iterdir())
+    said = graphveil(*arguments)
+    assert said.code == 1, said.text
+    assert words in said.err
+    assert said.err.startswith("Error: ")
+    assert said.err.count("\n") <= 2
+    assert said.out == ""
+    assert sorted(folder.iterdir()) == before, "nothing is written"
+    told = graphveil(*arguments, "--json")
+    assert told.code == 1
+    assert words in told.json["error"]
+    assert told.json["kind"]
+
+
+def test_a_bug_shows_its_kind_and_nothing_else(graphveil, patients, bounds, monkeypatch):
+    """An error that nobody foresaw could hold a record; the message is kept back."""
+
+    def broken(*_, **__):
+        raise ZeroDivisionError("4242.125")
+
+    monkeypatch.setattr("graphveil.gate.release", broken)
+    said = graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", bounds, "--no-ledger")
+    assert said.code == 70
+    assert "ZeroDivisionError" in said.err
+    assert "4242" not in said.text
+
+
+def test_ctrl_c_is_not_a_traceback(graphveil, patients, bounds, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graphveil.gate.release", interrupted)
+    assert graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", bounds, "--no-ledger").code == 130
+
+
+def test_no_output_holds_a_record(graphveil, patients, bounds, tmp_path):
+    """One record has a value far outside of its bounds; no message, card, report or network may show it."""
+    runs = [
+        graphveil("bounds", "template", patients, "-o", "t.toml"),
+        graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", bounds, "--no-ledger"),
+        graphveil("show", "out.release"),
+        graphveil("fit", "out.release", "-o", "n.json"),
+        graphveil("report", "out.release"),
+    ]
+    texts = [run.text for run in runs] + [(tmp_path / name).read_text() for name in ("t.toml", "n.json", "report.html")]
+    assert all(run.code == 0 for run in runs)
+    assert not any("4242" in text for text in texts)
+
+
+def test_strange_column_names_go_all_the_way(graphveil, tmp_path):
+    names = ["<script>alert(1)</script>", 'a "quoted" [bold]name[/bold] :cat:', "größe, µ\n\t\x07", "n" * 300]
+    rows = np.random.default_rng(0).normal(size=(2000, 4))
+    table = pa.table([pa.array(column) for column in rows.T], names=names)
+    pyarrow.parquet.write_table(table, tmp_path / "odd.parquet")
+    assert graphveil("bounds", "template", "odd.parquet").code == 0
+    path = tmp_path / "bounds.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace('["?", "?"]', "[-5, 5]"), encoding="utf-8")
+    said = graphveil("release", "odd.parquet", *RELEASE_OPTIONS, "--bounds", path, "--no-ledger")
+    assert said.code == 0, said.text
+    assert gv.Release.load(tmp_path / "out.release").columns == tuple(names)
+    for ending in ("graphml", "csv", "json", "npz"):
+        assert graphveil("fit", "out.release", "-o", f"x.{ending}", "--method", "dense").code == 0
+    assert json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))["variables"] == names
+    assert graphveil("report", "out.release").code == 0
+    assert "<script>alert" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def verbs(typer_app):
+    for group in typer_app.registered_groups:
+        yield from ((group.name, command.callback) for command in group.typer_instance.registered_commands)
+    yield from ((None, command.callback) for command in typer_app.registered_commands)
+
+
+@pytest.mark.parametrize(("group", "function"), list(verbs(app)), ids=lambda v: getattr(v, "__name__", str(v)))
+def test_every_verb_has_help_with_an_example_and_json(graphveil, group, function):
+    path = [name for name in (group, function.__name__) if name]
+    said = graphveil(*path, "--help")
+    assert said.code == 0
+    assert f"Example: graphveil {' '.join(path)}" in " ".join(function.__doc__.split())
+    assert "Example:" in said.out
+    assert "--json" in said.out
+
+
+def test_usage_mistakes_have_code_2(graphveil):
+    assert graphveil("nonsense").code == 2
+    assert graphveil("release").code == 2
+    assert graphveil("plan", "--records", "many").code == 2
+
+
+def run(*arguments, **options):
+    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
+
+
+def test_the_program_itself(released, tmp_path):
+    assert run("--version").stdout == f"graphveil {gv.__version__}\n"
+    shown = run("show", released, cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "\x1b" not in shown.stdout, "no colours in a pipe"
+    assert "the number of records, 4000, is public" in " ".join(shown.stdout.replace("│", " ").split())
+    piped = subprocess.run(f"{BIN} show {released} | head -1", shell=True, capture_output=True, text=True, check=True)
+    assert piped.stderr == ""
+    assert "complete" in run("--show-completion", env={**os.environ, "SHELL": "/bin/bash"}).stdout
+
+
+def test_help_costs_at_most_three_times_numpy():
+    def seconds(*command):
+        start = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=True)
+        return time.perf_counter() - start
+
+    ours, numpys = [], []
+    for _ in range(6):  # in turn, so that a busy machine slows both
+        ours.append(seconds(BIN, "--help"))
+        numpys.append(seconds(sys.executable, "-c", "import numpy"))
+    assert min(ours) <= 3.0 * min(numpys)
+
+
+def test_help_loads_nothing_heavy():
+    code = "import sys\nfrom graphveil.cli.main import app\nprint(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "scipy", "sklearn", "numba", "opendp", "pyarrow", "sqlalchemy", "pandas"} & set(loaded)

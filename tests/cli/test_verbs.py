@@ -1,0 +1,191 @@
+"""Every verb does its work, in words and as JSON, and the files between them fit together."""
+
+import csv
+import json
+import tomllib
+
+import networkx
+import numpy as np
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import graphveil as gv
+from cli_support import RELEASE_OPTIONS
+
+
+def test_the_whole_way(graphveil, patients, tmp_path):
+    """bounds, ledger, release, show, fit, report: as a hospital would."""
+    assert graphveil("bounds", "template", patients).code == 0
+    text = (tmp_path / "bounds.toml").read_text()
+    assert tomllib.loads(text)["bounds"] == {name: ["?", "?"] for name in ("age", "bmi", "systolic")}
+    assert "# name: not numbers" in text
+    refused = graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", "bounds.toml", "--dataset", "clinic")
+    assert refused.code == 1
+    assert "'age' still has" in refused.err
+    filled = text.replace('age = ["?", "?"]', "age = [0, 110]").replace('bmi = ["?", "?"]', "bmi = [10, 60]")
+    (tmp_path / "bounds.toml").write_text(filled.replace('systolic = ["?", "?"]', "systolic = [60, 240]"))
+
+    ask = ("release", patients, *RELEASE_OPTIONS, "--bounds", "bounds.toml", "--dataset", "clinic")
+    unknown = graphveil(*ask)
+    assert unknown.code == 1
+    assert "clinic" in unknown.err or "ledger" in unknown.err
+    assert not (tmp_path / "out.release").exists()
+    assert graphveil("ledger", "create", "clinic", "--epsilon", 1.2, "--delta", 1e-6).code == 0
+    said = graphveil(*ask)
+    assert said.code == 0, said.err
+    for words in ("(1, 1e-06)-differentially private", "Who is protected", "Left in the ledger: ε = "):
+        assert words in said.out
+    release = gv.Release.load(tmp_path / "out.release")
+    assert release.columns == ("age", "bmi", "systolic")
+    assert release.n_samples == 4000
+
+    again = graphveil(*ask[:-1], "clinic", "-o", "second.release")
+    assert again.code == 3, "no budget left has a code of its own"
+    assert not (tmp_path / "second.release").exists()
+    shown = graphveil("ledger", "show", "--json").json["datasets"]
+    assert [row["releases"] for row in shown] == [1]
+    assert 0.0 < shown[0]["left"] < 1.0 <= 1.0001 * shown[0]["spent"]
+    assert graphveil("ledger", "verify").code == 0
+
+    assert graphveil("fit", "out.release", "-o", "network.csv").code == 0
+    assert graphveil("report", "out.release", "-o", "report.html").code == 0
+    assert (tmp_path / "report.html").stat().st_size < 200_000
+
+
+def test_show_is_the_card(graphveil, released):
+    said = graphveil("show", released)
+    for words in ("Privacy card", "(2, 1e-06)", "Seeded", "No. The noise came", "What it means"):
+        assert words in said.out
+    facts = graphveil("show", released, "--json").json
+    assert facts["epsilon"] == 2.0
+    assert facts["columns"] == ["age", "bmi", "systolic"]
+    assert 0.5 < facts["right_guesses"]["with_this_noise"] < facts["right_guesses"]["promised"] < 1.0
+
+
+def test_a_seeded_release_is_shown_as_not_private(graphveil, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(500, 2))
+    made = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), random_state=1)
+    made.save(tmp_path / "seeded.release")
+    assert "NOT private" in graphveil("show", "seeded.release").out
+    facts = graphveil("show", "seeded.release", "--json").json
+    assert facts["seeded"]
+    assert facts["mu"] is None
+
+
+@pytest.mark.parametrize("ending", ["graphml", "csv", "json", "npz"])
+def test_networks_are_the_estimators(graphveil, released, tmp_path, ending):
+    model = gv.PrivateGraphicalLasso(2.0, 1e-6).fit_release(gv.Release.load(released))
+    path = tmp_path / f"network.{ending}"
+    said = graphveil("fit", released, "-o", path, "--json")
+    assert said.code == 0, said.text
+    weights = {
+        (a, b): model.partial_correlations()[i, j]
+        for i, a in enumerate(model.feature_names_in_)
+        for j, b in enumerate(model.feature_names_in_)
+        if i < j and model.precision_[i, j]
+    }
+    assert said.json["edges"] == len(weights) > 0
+    if ending == "graphml":
+        graph = networkx.read_graphml(path)
+        names = networkx.get_node_attributes(graph, "name")
+        found = {tuple(sorted((names[a], names[b]))): data["weight"] for a, b, data in graph.edges(data=True)}
+        assert sorted(names.values()) == sorted(model.feature_names_in_)
+        assert "differentially private" in graph.graph["guarantee"]
+    elif ending == "csv":
+        found = {
+            (row["source"], row["target"]): float(row["weight"])
+            for row in csv.DictReader(path.read_text().splitlines())
+        }
+    elif ending == "json":
+        content = json.loads(path.read_text())
+        found = {(edge["source"], edge["target"]): edge["weight"] for edge in content["edges"]}
+        assert all(edge["lower"] <= edge["estimate"] <= edge["upper"] for edge in content["edges"])
+        assert np.allclose(content["precision"], model.precision_)
+    else:
+        with np.load(path) as content:
+            assert np.array_equal(content["precision"], model.precision_)
+            assert content["names"].tolist() == list(model.feature_names_in_)
+        return
+    assert found == {tuple(sorted(pair)) if ending == "graphml" else pair: value for pair, value in weights.items()}
+
+
+def test_other_fits(graphveil, released):
+    assert graphveil("fit", released, "--method", "dense", "-o", "d.csv", "--json").json["edges"] == 3
+    assert graphveil("fit", released, "--method", "ridge", "-o", "r.csv", "--json").json["edges"] == 3
+    assert graphveil("fit", released, "--alpha", "0.9", "-o", "a.csv", "--json").json["edges"] == 0
+    assert graphveil("fit", released, "--alpha", "ebic", "-o", "e.csv").code == 0
+
+
+@pytest.mark.parametrize("ending", ["csv", "arrow", "feather"])
+def test_the_same_records_from_other_files(graphveil, patients, bounds, tmp_path, ending):
+    table = pyarrow.parquet.read_table(patients)
+    path = tmp_path / f"patients.{ending}"
+    if ending == "csv":
+        pyarrow.csv.write_csv(table, path)
+    else:
+        pyarrow.feather.write_feather(table, path)
+    said = graphveil("release", path, *RELEASE_OPTIONS, "--bounds", bounds, "--no-ledger", "--json")
+    assert said.code == 0, said.text
+    assert gv.Release.load(tmp_path / "out.release").n_samples == 4000
+
+
+def test_a_text_in_a_column_of_numbers_is_a_missing_value_and_nothing_more(graphveil, bounds, tmp_path):
+    lines = ["age,bmi,systolic", *(f"{30 + k % 40},{20 + k % 9},120" for k in range(300)), "secret,25,", "1e999,nan"]
+    (tmp_path / "odd.csv").write_text("\n".join(lines) + "\n")
+    said = graphveil("release", "odd.csv", *RELEASE_OPTIONS, "--bounds", bounds, "--no-ledger")
+    assert said.code == 0, said.text
+    assert "secret" not in said.text
+    assert gv.Release.load(tmp_path / "out.release").n_samples == 302
+
+
+def test_a_plan_is_kept_for_the_report(graphveil, released, tmp_path):
+    ask = ("plan", "--records", 4000, "--variables", 3, "--epsilon", 2, "--delta", 1e-6)
+    said = graphveil(*ask, "-o", "plan.json", "--plot", "plan.html")
+    assert said.code == 0, said.text
+    for words in ("worth", "would be seen", "To see 0.1", "← asked"):
+        assert words in said.out
+    forecast = gv.Forecast.from_json((tmp_path / "plan.json").read_text())
+    assert forecast.n_samples == 4000
+    assert (tmp_path / "plan.html").read_text().count("<svg") == 2
+    assert graphveil("report", released, "--forecast", "plan.json").code == 0
+    assert "Compared with the plan" in (tmp_path / "report.html").read_text()
+    refused = graphveil("report", released, "--forecast", released)
+    assert refused.code == 1
+    assert "is not a forecast" in refused.err
+
+
+def test_the_ledger_tells_its_history(graphveil, patients, bounds, tmp_path):
+    graphveil("ledger", "create", "people", "--epsilon", 3, "--delta", 1e-6)
+    ask = ("release", patients, *RELEASE_OPTIONS, "--bounds", bounds, "--dataset", "people", "--key", "first")
+    first = graphveil(*ask, "--json").json
+    assert graphveil(*ask, "--json").json == first, "the same key: the same release, and no second charge"
+    charges = graphveil("ledger", "history", "people", "--json").json["charges"]
+    assert [charge["key"] for charge in charges] == ["first"]
+    assert "first" in graphveil("ledger", "history", "people").out
+    heads = graphveil("ledger", "verify", "--json")
+    (tmp_path / "heads.json").write_text(heads.out)
+    assert graphveil("ledger", "verify", "--heads", "heads.json").code == 0
+    assert graphveil("ledger", "export", "-o", "all.json").code == 0
+    assert json.loads((tmp_path / "all.json").read_text())["datasets"][0]["dataset"] == "people"
+    (tmp_path / "heads.json").write_text('{"heads": {"people": "9:0000"}}')
+    assert graphveil("ledger", "verify", "--heads", "heads.json").code == 4
+
+
+def test_the_audit_reports(graphveil):
+    facts = graphveil("audit", "--epsilon", 8, "--runs", 200, "--json").json
+    assert not facts["broken"]
+    assert facts["shown_mu"] <= facts["claimed_mu"]
+
+
+def test_the_demo(graphveil, tmp_path):
+    facts = graphveil("demo", "--json").json
+    assert "(1, 1e-06)-differentially private against replacing one person (up to 5 records)" in facts["guarantee"]
+    assert facts["edges"] >= 8, "a sensible budget shows real structure"
+    assert {edge["source"] for edge in facts["strongest"]} | {edge["target"] for edge in facts["strongest"]} >= {
+        "fmde",
+        "idp",
+    }
+    for path in facts["files"].values():
+        assert (tmp_path / path).stat().st_size > 0
