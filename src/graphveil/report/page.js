@@ -360,6 +360,7 @@
   // On paper there is no next page to click to: print the edges up to five hundred.
   addEventListener("beforeprint", () => { state.page = 0; drawTable(500); });
   addEventListener("afterprint", () => drawTable());
+  byId("no-script").hidden = true;
   resize();
   reset();
 })();

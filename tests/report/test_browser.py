@@ -1,0 +1,331 @@
+"""The report in a real browser: opened from a file, used with mouse, keyboard and printer."""
+
+import csv
+import re
+
+import pytest
+
+from graphveil.report.page import report_html
+from graphveil.report.plots import forecast_html
+from report_support import HOSTILE, payload, simulated, small
+
+
+@pytest.fixture(scope="module")
+def html(insurance, forecast):
+    return report_html(insurance, forecast)
+
+
+@pytest.fixture
+def page(visit, html):
+    return visit(html)
+
+
+def edges(page):
+    return page.locator("#network path.edge").count()
+
+
+def rows(page):
+    return [row.split("\t") for row in page.locator("#edges tbody tr").all_inner_texts()]
+
+
+def node(page, name):
+    """The dot of a variable, in view."""
+    page.locator("#stage").evaluate("(stage) => stage.scrollIntoView({ block: 'center' })")
+    return page.locator(".node", has_text=re.compile(f"^{name}$")).locator("circle").last
+
+
+def place(page, name):
+    text = page.locator(".node", has_text=re.compile(f"^{name}$")).get_attribute("transform")
+    return tuple(map(float, re.findall(r"[-\d.]+", text)))
+
+
+def test_it_opens_and_shows_the_network(page, html, keep):
+    data = payload(html)
+    assert page.title() == "Private network of 10 variables"
+    assert page.locator(".node").count() == 10
+    assert edges(page) == len(data["path"][data["chosen"]][0])
+    keep(page, "top-1280x800")
+    keep(page, "whole-1280x800", full_page=True)
+
+
+def test_the_sliders_change_the_number_of_edges(page, html):
+    data, chosen = payload(html), edges(page)
+    penalty = page.get_by_role("slider", name="Penalty")
+    penalty.focus()
+    for key, point in (("Home", 0), ("End", len(data["path"]) - 1)):
+        page.keyboard.press(key)
+        assert edges(page) == len(data["path"][point][0])
+        assert page.locator("#count").inner_text().startswith(f"{edges(page)} of {edges(page)} edge")
+        assert penalty.get_attribute("aria-valuetext").endswith(f"{edges(page)} edges")
+    page.get_by_role("button", name="Reset").click()
+    assert edges(page) == chosen
+    least = page.get_by_role("slider", name="Smallest edge shown")
+    least.fill("0.2")
+    weights = data["path"][data["chosen"]][2]
+    assert edges(page) == (abs(weights) >= 0.2).sum() < chosen
+    page.get_by_role("button", name="Reset").click()
+    unsure = page.locator("#network path.unsure").count()
+    page.get_by_label("hide edges that noise could have made").check()
+    assert edges(page) == chosen - unsure
+    assert page.locator("#network path.unsure").count() == 0
+
+
+def test_sign_and_strength_are_seen_without_colour(page):
+    dashes = page.evaluate(
+        "Object.fromEntries(['positive', 'negative', 'unsure'].map((kind) =>"
+        " [kind, getComputedStyle(document.querySelector('.legend .' + kind)).strokeDasharray]))"
+    )
+    assert len(set(dashes.values())) == 3
+    sure = "#network .positive, #network .negative"
+    widths = [float(line.get_attribute("stroke-width")) for line in page.locator(sure).all()]
+    assert max(widths) > 2 * min(widths)
+    assert page.locator("#network .value").first.text_content()[0] in "+−"
+
+
+def test_the_table_sorts(page):
+    def heading(name):
+        return page.locator("#edges th", has=page.get_by_role("button", name=name, exact=True))
+
+    sizes = [abs(float(row[2].replace("−", "-"))) for row in rows(page)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert heading("Estimate").get_attribute("aria-sort") == "descending"
+    page.get_by_role("button", name="Variable", exact=True).click()
+    names = [row[0] for row in rows(page)]
+    assert names == sorted(names)
+    assert heading("Variable").get_attribute("aria-sort") == "ascending"
+    assert heading("Estimate").get_attribute("aria-sort") is None
+    page.get_by_role("button", name="Variable", exact=True).press("Enter")
+    assert [row[0] for row in rows(page)] == sorted(names, reverse=True)
+
+
+def test_all_pairs_pages_and_search(page):
+    page.get_by_label("all pairs").check()
+    assert page.locator("#where").inner_text() == "1 to 25 of 45"
+    page.get_by_role("button", name="Next").click()
+    assert len(rows(page)) == 20
+    assert page.get_by_role("button", name="Next").is_disabled()
+    page.get_by_label("Find").fill("MDVIS")
+    assert len(rows(page)) == 9
+    assert all("mdvis" in row[:2] for row in rows(page))
+    page.get_by_label("Find").fill("nobody")
+    assert page.locator("#where").inner_text() == "no edges"
+
+
+def test_copy_as_csv(visit, html):
+    page = visit(html, permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy as CSV").click()
+    page.wait_for_function("document.getElementById('copied').textContent")
+    assert page.locator("#copied").inner_text() == f"{edges(page)} edges copied"
+    table = list(csv.DictReader(page.evaluate("navigator.clipboard.readText()").splitlines()))
+    assert len(table) == edges(page)
+    assert list(table[0]) == ["variable", "and", "estimate", "from", "to", "in_the_network", "noise"]
+    assert all(float(row["from"]) <= float(row["estimate"]) <= float(row["to"]) for row in table)
+
+
+def test_hover_says_name_and_interval(page):
+    page.locator("#network-title").scroll_into_view_if_needed()
+    node(page, "fmde").hover()
+    tip = page.locator("#tip")
+    assert tip.inner_text().startswith("fmde\n")
+    assert "lncoins" in tip.inner_text()
+    page.mouse.move(5, 5)
+    assert tip.is_hidden()
+    middle = page.evaluate(
+        "() => { const e = document.querySelector('#network .hit:last-of-type'), l = e.getTotalLength() * 0.35;"
+        " const at = e.getPointAtLength(l).matrixTransform(e.getScreenCTM()); return [at.x, at.y]; }"
+    )
+    page.mouse.move(*middle)
+    assert re.search(r"estimate [+−]0\.\d\d, [+−]0\.\d\d to [+−]0\.\d\d", tip.inner_text())
+
+
+def test_nodes_are_dragged_and_edges_follow(page):
+    before = place(page, "fmde")
+    all_lines = page.evaluate(
+        "Array.from(document.querySelectorAll('#network path.edge'), (e) => e.getAttribute('d')).join()"
+    )
+    box = node(page, "fmde").bounding_box()
+    page.mouse.move(box["x"] + 7, box["y"] + 7)
+    page.mouse.down()
+    page.mouse.move(640, 400, steps=4)
+    page.mouse.up()
+    after = place(page, "fmde")
+    moved = 640 - box["x"] - 7, 400 - box["y"] - 7
+    assert after[0] - before[0] == pytest.approx(moved[0], abs=8)
+    assert after[1] - before[1] == pytest.approx(moved[1], abs=8)
+    assert all_lines != page.evaluate(
+        "Array.from(document.querySelectorAll('#network path.edge'), (e) => e.getAttribute('d')).join()"
+    )
+
+
+def test_the_keyboard_is_enough(page):
+    page.locator("#reset").focus()
+    page.keyboard.press("Tab")
+    first = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert re.match(r"\w+: \d+ edges?", first)
+    page.keyboard.press("ArrowRight")
+    second = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert second != first
+    name = second.partition(":")[0]
+    before = place(page, name)
+    inwards = "Shift+ArrowUp" if before[1] > 250 else "Shift+ArrowDown"
+    page.keyboard.press(inwards)
+    page.keyboard.press(inwards)
+    assert abs(place(page, name)[1] - before[1]) == pytest.approx(28, abs=1)
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+    assert page.locator("#network .dim").count() > 0
+    page.keyboard.press("Escape")
+    assert page.locator("#network .dim").count() == 0
+    page.locator("#matrix").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert re.search(r"estimate [+−]", page.locator("#cell").inner_text())
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none", "the focus is seen"
+
+
+def test_a_screen_reader_finds_its_way(page):
+    names = [heading.inner_text() for heading in page.get_by_role("heading").all()]
+    expected = ["Privacy card", "The network", "Edges", "The matrix", "The spectrum", "Compared with the plan"]
+    assert [name for name in names if name in expected] == expected
+    assert page.get_by_role("table").count() == 2
+    assert page.get_by_role("img", name=re.compile("Eigenvalues of the correlation matrix")).count() == 1
+    assert page.get_by_role("status").count() == 3
+    assert page.locator("html").get_attribute("lang") == "en"
+    unnamed = page.evaluate(
+        "Array.from(document.querySelectorAll('button, input')).filter((e) =>"
+        " !(e.textContent.trim() || (e.labels && e.labels.length))).length"
+    )
+    assert unnamed == 0
+
+
+def luminance(colour):
+    values = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in values]
+    return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast(visit, html, keep, scheme):
+    page = visit(html, color_scheme=scheme)
+    keep(page, f"top-{scheme}")
+    keep(page, f"whole-{scheme}", full_page=True)
+    back = luminance(page.evaluate("getComputedStyle(document.querySelector('section')).backgroundColor"))
+    assert (back > 0.5) == (scheme == "light")
+    for where in (
+        "section h2",
+        ".facts dd",
+        ".count",
+        "#edges td",
+        ".legend li",
+        "tr.unsure td",
+        "#network .node text",
+    ):
+        colour = page.evaluate(
+            f"(() => {{ const s = getComputedStyle(document.querySelector({where!r}));"
+            " return document.querySelector(" + repr(where) + ").ownerSVGElement ? s.fill : s.color; })()"
+        )
+        light, dark = sorted((luminance(colour), back), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, where
+
+
+def test_on_a_phone(visit, html, keep):
+    page = visit(html, 390, 844, has_touch=True, is_mobile=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("getComputedStyle(document.querySelector('#network .node text')).fontSize") == "13px"
+    assert page.locator("#network").bounding_box()["height"] <= 0.6 * 844
+    keep(page, "top-390x844")
+    keep(page, "whole-390x844", full_page=True)
+    node(page, "fmde").tap()
+    assert page.locator(".node.held").count() == 1
+
+
+def test_on_paper(visit, html, keep):
+    page = visit(html, color_scheme="dark")
+    pdf = page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF")
+    assert len(pdf) > 30_000
+    page.emulate_media(media="print")
+    assert page.locator("#penalty").is_hidden()
+    assert luminance(page.evaluate("getComputedStyle(document.body).backgroundColor")) > 0.9
+    page.get_by_label("all pairs").evaluate("(box) => box.click()")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert len(rows(page)) == 45, "on paper there is no next page to click to"
+    keep(page, "paper", full_page=True)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert len(rows(page)) == 25
+
+
+def test_names_are_shown_and_not_run(visit, keep):
+    page = visit(report_html(small(len(HOSTILE), columns=HOSTILE)))
+    assert page.evaluate("window.pwned") is None
+    assert page.locator(".node").count() == len(HOSTILE)
+    page.get_by_label("all pairs").check()
+    shown = {name for row in page.locator("#edges td.name").all() for name in [row.text_content()]}
+    assert set(HOSTILE) == shown
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    keep(page, "hostile-names", full_page=True)
+
+
+def test_the_policy_stops_every_request(visit, html):
+    page = visit(html)
+    stopped = page.evaluate(
+        "() => new Promise((done) => { addEventListener('securitypolicyviolation', (e) => done(e.violatedDirective));"
+        " fetch('http://127.0.0.1:9/').catch(() => 0); })"
+    )
+    assert stopped == "connect-src"
+    assert all("Content Security Policy" in message for message in visit.heard)
+    visit.heard.clear()
+
+
+def test_without_scripts_the_card_is_there(visit, html):
+    page = visit(html, java_script_enabled=False)
+    assert "differentially private" in page.locator(".verdict.private").inner_text()
+    assert page.get_by_text("need JavaScript").is_visible()
+
+
+@pytest.mark.parametrize("p", [1, 2, 5])
+def test_few_variables(visit, keep, p):
+    page = visit(report_html(small(p)))
+    assert page.locator(".node").count() == p
+    page.get_by_role("button", name="Reset").click()
+    keep(page, f"p{p}", full_page=True)
+
+
+def test_a_release_that_says_nothing(visit, nothing, keep):
+    page = visit(report_html(nothing))
+    assert "could have been made by the noise" in page.locator(".notes").inner_text()
+    assert edges(page) == page.locator("#network path.unsure").count()
+    assert page.get_by_role("button", name="from", exact=True).count() == 0
+    keep(page, "nothing", full_page=True)
+
+
+def test_a_plan_opens(visit, forecast, keep):
+    page = visit(forecast_html(forecast))
+    assert page.get_by_role("img", name=re.compile("expected error by ε")).count() == 1
+    keep(page, "plan", full_page=True)
+
+
+def test_a_middle_sized_network(visit, keep):
+    made = simulated(60, n=30_000)
+    page = visit(report_html(made))
+    assert page.locator(".node").count() == 60
+    assert page.locator(".node.named").count() == 12
+    keep(page, "p60", full_page=True)
+
+
+@pytest.mark.nightly
+def test_three_hundred_variables(visit, keep):
+    """Under 5 MB, and the slider still answers at once."""
+    html = report_html(simulated(300, n=60_000))
+    assert len(html.encode()) < 5_000_000
+    page = visit(html)
+    assert page.locator(".node").count() == 300
+    keep(page, "p300", full_page=True)
+    slow = page.evaluate(
+        "() => { const slider = document.getElementById('penalty'); let worst = 0;"
+        " for (let k = 0; k <= +slider.max; k += 1) { const start = performance.now(); slider.value = k;"
+        " slider.dispatchEvent(new Event('input')); worst = Math.max(worst, performance.now() - start); }"
+        " return worst; }"
+    )
+    assert slow < 1500
