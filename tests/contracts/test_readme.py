@@ -1,14 +1,20 @@
 """What the README shows is what happens."""
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+WITH_COMMANDS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 
@@ -27,6 +33,43 @@ def test_the_readmes_code_runs_in_an_empty_directory(tmp_path):
     assert "(1, 1e-06)-differentially private" in out.stdout
     assert re.search(r"^lncoins fmde 0\.\d+ 0\.\d+$", out.stdout, re.MULTILINE)
     assert (tmp_path / "people.release").exists()
+
+
+def shell_blocks(page):
+    return re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def patients(path):
+    """The records that the pages speak of."""
+    rng = np.random.default_rng(1)
+    age = rng.normal(50, 15, 4000)
+    columns = {"age": age, "bmi": 26 + 0.1 * (age - 50) + rng.normal(0, 3, 4000), "systolic": rng.normal(130, 15, 4000)}
+    pa.parquet.write_table(pa.table(columns), path)
+
+
+@pytest.mark.parametrize("page", [page for page in WITH_COMMANDS if shell_blocks(page)], ids=lambda p: p.name)
+def test_every_command_that_is_shown_works(page, tmp_path):
+    """All lines of a page's shell blocks, in order, in one folder with the records; a person fills in the bounds."""
+    patients(tmp_path / "patients.parquet")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in "".join(shell_blocks(page)).splitlines():
+        words = shlex.split(line, comments=True)
+        if not words:
+            continue
+        assert words[0] == "graphveil", f"{line}: nothing checks other programs"
+        ran = subprocess.run(
+            line,
+            shell=True,
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, f"{line}\n{ran.stdout}{ran.stderr}"
+        bounds = tmp_path / "bounds.toml"
+        if bounds.exists():
+            bounds.write_text(bounds.read_text().replace('["?", "?"]', "[0, 250]"))
 
 
 def test_every_make_target_that_is_shown_exists():

@@ -102,7 +102,7 @@ def test_the_card_says_what_is_promised(insurance):
     assert "all records of one person" in facts["Against what"]
     assert "20,190" in facts["Public anyway"]
     assert facts["Seeded"].startswith("No.")
-    assert "0.2366" in facts["Charged"]
+    assert "0.2366" in facts["Ledger line"]
     assert insurance.checksum in facts["Fingerprint"]
     html = report_html(insurance)
     assert (

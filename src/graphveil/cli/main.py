@@ -37,9 +37,9 @@ app.add_typer(ledger, name="ledger")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from graphveil import __version__
+        import graphveil
 
-        print(f"graphveil {__version__}")
+        print(f"graphveil {graphveil.__version__}")
         raise typer.Exit
 
 

@@ -16,6 +16,7 @@ from graphveil.spec.augment import Augment, Constant
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.notebook import facts_html
 from graphveil.spec.released import Release
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from graphveil.rows.collection import Collection
 
 __all__ = ["PrivateEstimator"]
+
+_STRONGEST = 5  # edges that a notebook shows
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -131,6 +134,27 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         if release.columns is not None:
             self.feature_names_in_ = np.array(release.columns[: self.n_features_in_], dtype=object)
         return self
+
+    def _repr_html_(self) -> str:
+        name = type(self).__name__
+        if not hasattr(self, "precision_"):
+            return facts_html(name, [("not fitted", "every fit is a release, and spends"), ("parameters", repr(self))])
+        facts = [
+            ("guarantee", self.release_.guarantee),
+            ("records", f"{self.release_.n_samples:,}, worth {self.n_eff_:,.0f} after the noise"),
+        ]
+        return facts_html(name, [*facts, *self._edge_facts()])
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _edge_facts(self) -> list[tuple[str, str]]:
+        """How many edges there are, and the strongest."""
+        names, weights = self._names(), np.triu(self.partial_correlations(), 1)
+        order = np.argsort(-np.abs(weights), axis=None)[: min(_STRONGEST, np.count_nonzero(weights))]
+        pairs = zip(*np.unravel_index(order, weights.shape), strict=True)
+        strongest = [(f"{names[i]} — {names[j]}", f"{weights[i, j]:+.2f}") for i, j in pairs]
+        return [("edges", f"{np.count_nonzero(weights)} between {len(names)} columns"), *strongest]
 
     def _rounds(self) -> Any:
         return "auto"

@@ -72,7 +72,7 @@ def privacy_card(release: Release) -> PrivacyCard:
         ("Public anyway", _public(release)),
         ("Mechanism", _mechanism(release)),
         ("Seeded", _seeded(event)),
-        ("Charged", _charged(event)),
+        ("Ledger line", _charged(event)),
         ("Made with", ", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
         ("Fingerprint", f"SHA-256 {release.checksum}"),
     ]
@@ -136,7 +136,7 @@ def _public(release: Release) -> str:
         known.append("a bound of a record's norm, which was found with a part of the budget")
     else:
         known.append("a bound of a record's norm, which was given and not read off the data")
-    return ", ".join(known).capitalize() + "."
+    return "; ".join(known).capitalize() + "."
 
 
 def _mechanism(release: Release) -> str:
@@ -160,4 +160,5 @@ def _seeded(event: ReleaseEvent) -> str:
 def _charged(event: ReleaseEvent) -> str:
     if event.seeded:
         return "μ = ∞: a ledger counts a seeded release as the end of the budget."
-    return f"μ = {event.mu:.6g} of Gaussian differential privacy, η = {event.eta:.2g}. Two releases add up in μ²."
+    charge = f"μ = {event.mu:.6g} of Gaussian differential privacy, η = {event.eta:.2g}"
+    return f"Counts as {charge}. Two releases add up in μ²."

@@ -57,7 +57,12 @@
   const nodeOf = [];
   nodes.forEach((g) => { nodeOf[g.dataset.column] = g; });
 
-  function putNode(k) { const [x, y] = at(k); nodeOf[k].setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`); }
+  function putNode(k) {
+    const [x, y] = at(k), label = nodeOf[k].lastElementChild, half = 4 * Math.min(Array.from(names[k]).length, SHORT);
+    nodeOf[k].setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
+    label.setAttribute("text-anchor", x < half ? "start" : x > size[0] - half ? "end" : "middle");
+    label.setAttribute("x", x < half ? -radius : x > size[0] - half ? radius : 0);
+  }
   function putEdge(e) {
     const [x1, y1] = at(e.i), [x2, y2] = at(e.j), d = `M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}`;
     e.line.setAttribute("d", d);
@@ -218,7 +223,11 @@
       for (const column of columns) {
         const cell = document.createElement("td");
         cell.className = column.kind;
-        cell.textContent = (column.text || column.of)(e);
+        const text = (column.text || column.of)(e);
+        if (column.kind === "name") {
+          const clipped = document.createElement("div");  // a name of three hundred letters must not fill the page
+          clipped.textContent = text; clipped.title = text; cell.append(clipped);
+        } else cell.textContent = text;
         row.append(cell);
       }
       return row;

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
 from graphveil.spec.budget import Budget
+from graphveil.spec.notebook import facts_html
 from graphveil.spec.record import Record
 
 __all__ = ["Forecast", "ForecastPoint"]
@@ -111,6 +112,10 @@ class Forecast(Record):
         if p > 1:
             said += [self._seen(), self._wanted()]
         return tuple(said)
+
+    def _repr_html_(self) -> str:
+        here = f"{self.n_samples:,} records, {self.n_features} variables, ε = {self.budget.epsilon:g}"
+        return facts_html("Forecast", [(here, sentence) for sentence in self.sentences])
 
     def _seen(self) -> str:
         if self.here.smallest_edge is None:

@@ -20,6 +20,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.spec.notebook import facts_html
 from graphveil.spec.queries import Excess, Moments, NormCounts
 from graphveil.spec.record import Record
 from graphveil.spec.rounds import Round
@@ -254,6 +255,16 @@ class Release:
 
     def __repr__(self) -> str:
         return f"<Release of {self.domain.n_features} columns, {self.n_samples} rows: {self.guarantee}>"
+
+    def _repr_html_(self) -> str:
+        names = "" if self.columns is None else f": {', '.join(self.columns)}"
+        facts = [
+            ("guarantee", self.guarantee),
+            ("records", f"{self.n_samples:,}, worth {self.n_eff:,.0f} after the noise"),
+            ("columns", f"{self.domain.n_features}{names}"),
+            ("fingerprint", self.checksum[:16]),
+        ]
+        return facts_html("Release", facts)
 
     # ------------------------------------------------------------------ mechanism units
     @cached_property

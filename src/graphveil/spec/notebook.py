@@ -1,0 +1,18 @@
+"""A short table for notebooks."""
+
+from collections.abc import Iterable
+from html import escape
+
+__all__ = ["facts_html"]
+
+_LONGEST = 120
+
+
+def facts_html(title: str, facts: Iterable[tuple[str, str]]) -> str:
+    """HTML of a heading and rows of (what, text); everything is escaped, and what is long is cut."""
+
+    def cell(text: str) -> str:
+        return escape(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+
+    rows = "".join(f"<tr><th>{cell(what)}</th><td>{cell(text)}</td></tr>" for what, text in facts)
+    return f"<table><caption>{cell(title)}</caption><tbody>{rows}</tbody></table>"
