@@ -36,6 +36,9 @@ _LEAST_WEIGHT = 0.02
 _TOL = 1e-5
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
 _CAUTIOUS = 0.5  # κ there
+_IMPLAUSIBLE = (
+    0.2  # of the denoised variance in some direction: fits that hold have 0.3 or more, those that explode 0.1
+)
 _EBIC_GAMMA = 0.5
 _ABOVE, _BELOW = 20, 6  # points of a path on either side of the chosen one
 
@@ -51,20 +54,21 @@ class Network:
         Of each entry, in the units of the covariance; 0 on the diagonal.
     scale : float
         κ.
+    is_broad : bool
+        Fitted to the denoised matrix, because single entries of the noisy one say nothing.
     """
 
     solution: Solution
     penalties: Matrix
     scale: float
+    is_broad: bool = False
 
 
 def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: np.random.Generator) -> Network:
     """Fit with κ chosen by ``choice``, "auto" (thinning) or "ebic"."""
     p = len(noisy.matrix)
     if n_eff < RELIABLE * p:
-        # Single entries drown; the denoised matrix still knows the broad shape.
-        penalties = _bare(_CAUTIOUS * noisy.entry_sd)
-        return Network(_solved(noisy.denoised, penalties), penalties, _CAUTIOUS)
+        return _broad(noisy)
     S, sd = safe_covariance(noisy.matrix, noisy), noisy.entry_sd
     losses: Iterator[list[float]]
     if choice == "ebic":
@@ -73,15 +77,31 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
         losses = _thinned_losses(S, noisy, n_eff, generator)
     scale = _best_scale(losses)
     weights = _learnt_weights(S, sd, n_eff)
-    return Network(_strong_enough(S, sd * weights, scale), _bare(scale * sd * weights), scale)
+    solution = _strong_enough(S, sd * weights, scale)
+    if _least_ratio(solution.covariance, noisy.denoised) < _IMPLAUSIBLE:
+        return _broad(noisy)
+    return Network(solution, _bare(scale * sd * weights), scale)
 
 
-def network_path(noisy: NoisyCovariance, network: Network, n_eff: float, most_edges: int) -> list[Network]:
+def _broad(noisy: NoisyCovariance) -> Network:
+    """Single entries drown; the denoised matrix still knows the broad shape."""
+    penalties = _bare(_CAUTIOUS * noisy.entry_sd)
+    return Network(_solved(noisy.denoised, penalties), penalties, _CAUTIOUS, is_broad=True)
+
+
+def _least_ratio(covariance: Matrix, reference: Matrix) -> float:
+    """Least quotient of the two variances over all directions."""
+    from scipy.linalg import eigh
+
+    return float(eigh(covariance, reference, eigvals_only=True, subset_by_index=[0, 0])[0])
+
+
+def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> list[Network]:
     """The same fit at other κ, from where there is no edge down; ``network`` itself is among them.
 
     The path ends at an eighth of its κ, where there are more than ``most_edges``, or where there is no minimiser.
     """
-    S = noisy.denoised if n_eff < RELIABLE * len(noisy.matrix) else safe_covariance(noisy.matrix, noisy)
+    S = noisy.denoised if network.is_broad else safe_covariance(noisy.matrix, noisy)
     base = network.penalties / network.scale
     off = base > 0
     # A diagonal matrix is the solution as soon as every penalty exceeds its entry; edges appear about one by one below.
@@ -102,7 +122,7 @@ def network_path(noisy: NoisyCovariance, network: Network, n_eff: float, most_ed
             continue
         if scale < network.scale and warm.n_edges > most_edges:
             break
-        path.append(network if chosen else Network(warm, scale * base, float(scale)))
+        path.append(network if chosen else Network(warm, scale * base, float(scale), network.is_broad))
     return path
 
 

@@ -89,10 +89,11 @@ def edge_intervals(
     from scipy.stats import norm
 
     p = len(noisy.matrix)
-    if n_eff < RELIABLE * p:
+    if network.is_broad:
         nothing = np.full((p, p), np.nan)
         reason = (
-            f"The release is worth {n_eff:.3g} records for {p} columns; intervals need at least {RELIABLE:g} a column."
+            f"The release is worth {n_eff:.3g} records for {p} columns: single pairs cannot be told from noise. "
+            f"Intervals need at least {RELIABLE:g} a column, and often twice that."
         )
         return EdgeIntervals(nothing, nothing, nothing, nothing, level, reason)
     z, sd = _scores(safe_covariance(noisy.matrix, noisy), network.solution.precision, noisy)

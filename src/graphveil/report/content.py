@@ -99,7 +99,7 @@ def content_of(release: Release) -> Content:
     names, p = column_names(release), len(found.precision)
     network = find_network(found.noisy, found.n_eff, "auto", generator_for(release.checksum, "network"))
     most = max(_LEAST_EDGES, _EDGES_A_COLUMN * p, 2 * network.solution.n_edges)
-    path = network_path(found.noisy, network, found.n_eff, most)
+    path = network_path(found.noisy, network, most)
     intervals = edge_intervals(found.noisy, network, found.n_eff, _LEVEL, generator_for(release.checksum, "edges"))
     estimate = intervals.estimate if intervals.reason is None else found.partial_correlations
     return Content(
