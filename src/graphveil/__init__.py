@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from graphveil.spec.budget import Budget as Budget
     from graphveil.spec.domain import Domain as Domain
     from graphveil.spec.forecast import Forecast as Forecast
+    from graphveil.spec.merged import MergedRelease as MergedRelease
+    from graphveil.spec.merged import merge_releases as merge_releases
     from graphveil.spec.released import Release as Release
 
 __version__ = "0.1.0.dev0"
@@ -50,6 +52,7 @@ _HOME = {
     "Forecast": "graphveil.spec.forecast",
     "Labels": "graphveil.spec.augment",
     "Ledger": "graphveil.privacy.ledger.book",
+    "MergedRelease": "graphveil.spec.merged",
     "PrivateGraphicalLasso": "graphveil.estimators.network",
     "PrivateLDA": "graphveil.estimators.lda",
     "PrivatePrecision": "graphveil.estimators.dense",
@@ -60,6 +63,7 @@ _HOME = {
     "audit": "graphveil.auditing.game",
     "graphical_lasso": "graphveil.solvers.descent",
     "graphical_lasso_path": "graphveil.solvers.path",
+    "merge_releases": "graphveil.spec.merged",
     "plan": "graphveil.planning",
     "recover": "graphveil.recovery.precision",
     "release": "graphveil.gate",

@@ -10,7 +10,7 @@ from graphveil.recovery.law import NoisyCovariance
 RNG = np.random.default_rng(0)
 BACK = RNG.normal(size=(4, 4))
 COVARIANCE = np.cov(RNG.normal(size=(9, 4)).T)
-LAW = NoisyCovariance(COVARIANCE, BACK, 0.3, COVARIANCE, 0.02)
+LAW = NoisyCovariance(COVARIANCE, ((BACK, 0.3),), COVARIANCE, 0.02)
 
 
 def test_draws_have_the_declared_standard_deviations():

@@ -1,8 +1,9 @@
 r"""A released covariance before denoising, and the law of its noise: what every judgement about edges rests on.
 
 The released matrix is Y = Σ + B E B' + Z. E is the privacy noise of the last round, a symmetric Gaussian matrix with
-standard deviation s on the diagonal and s/√2 off it, brought back by B from the coordinates in which it was added. Z is
-what other rows of the same population would have changed: C^½ H C^½' with H of the same form and standard deviation
+standard deviation s on the diagonal and s/√2 off it, brought back by B from the coordinates in which it was added; a
+merged release has such a term for every site. Z is what other rows of the same population would have changed:
+C^½ H C^½' with H of the same form and standard deviation
 √(2v), where v is 1/n for Gaussian rows and more for heavier tails. Both are known once Σ is estimated, by the denoised
 C.
 """
@@ -26,10 +27,8 @@ class NoisyCovariance:
     ----------
     matrix : (p, p) array
         Y; unbiased but for clipping, maybe indefinite.
-    back : (p, p) array
-        B.
-    sd : float
-        s.
+    privacy : tuple of pairs ((p, p) array, float)
+        B and s, of every site.
     denoised : (p, p) array
         C, positive definite.
     sampling : float
@@ -37,29 +36,26 @@ class NoisyCovariance:
     """
 
     matrix: Matrix
-    back: Matrix
-    sd: float
+    privacy: tuple[tuple[Matrix, float], ...]
     denoised: Matrix
     sampling: float
 
     @cached_property
     def entry_sd(self) -> Matrix:
         """Standard deviation of the noise of each entry."""
-        noise = [(self.back @ self.back.T, self.sd**2 / 2.0), (self.denoised, self.sampling)]
+        noise = [*((back @ back.T, sd**2 / 2.0) for back, sd in self.privacy), (self.denoised, self.sampling)]
         variance = sum(size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in noise)
         return np.asarray(np.sqrt(variance))
 
     def precision_noise(self, precision: Matrix) -> list[tuple[Matrix, float]]:
         """The noise of Θ(Y - Σ)Θ, to first order that of an inverse of Y.
 
-        Pairs (G, size), one for privacy and one for sampling: entries ij and kl have covariance
+        Pairs (G, size), for privacy and for sampling: entries ij and kl have covariance
         size·(G_ik G_jl + G_il G_jk).
         """
-        through = precision @ self.back
-        return [
-            (through @ through.T, self.sd**2 / 2.0),
-            (precision @ self.denoised @ precision, self.sampling),
-        ]
+        through = [(precision @ back, sd) for back, sd in self.privacy]
+        privacy = [(moved @ moved.T, sd**2 / 2.0) for moved, sd in through]
+        return [*privacy, (precision @ self.denoised @ precision, self.sampling)]
 
     def draw(self, generator: np.random.Generator) -> Matrix:
         """Noise like that of Y, independent of it."""
@@ -70,7 +66,8 @@ class NoisyCovariance:
 
     def draw_privacy(self, generator: np.random.Generator) -> Matrix:
         """Noise like that which privacy has added to Y, independent of it."""
-        noise = self.back @ _gaussian_matrix(generator, len(self.matrix), self.sd) @ self.back.T
+        p = len(self.matrix)
+        noise = np.sum([back @ _gaussian_matrix(generator, p, sd) @ back.T for back, sd in self.privacy], axis=0)
         return np.asarray((noise + noise.T) / 2.0)
 
     @cached_property

@@ -16,6 +16,7 @@ from graphveil.recovery.norm import NORM_ROUNDS, mu_after_norm
 from graphveil.recovery.recipe import Estimate, adaptive_rounds, follow
 from graphveil.spec.augment import Labels
 from graphveil.spec.lattice import RowLattice
+from graphveil.spec.merged import MergedRelease
 from graphveil.spec.queries import Query
 from graphveil.spec.released import Release
 from graphveil.spec.rounds import Round
@@ -143,6 +144,8 @@ def recover(release: Release) -> Recovered:
 
 
 def _recovered(release: Release) -> Recovered:
+    if isinstance(release, MergedRelease):
+        return _merged(release)
     centre, half = release.frame
     scale = np.outer(half, half)
     if release.event.rounds == "adaptive":
@@ -160,8 +163,7 @@ def _recovered(release: Release) -> Recovered:
             columns=release.columns,
             noisy=NoisyCovariance(
                 estimate.noisy * scale,
-                half[:, None] * estimate.back,
-                estimate.noise,
+                ((half[:, None] * estimate.back, estimate.noise),),
                 estimate.covariance * scale,
                 estimate.kurtosis / release.n_samples,
             ),
@@ -182,7 +184,48 @@ def _recovered(release: Release) -> Recovered:
         unresolved=result.unresolved,
         saturated=_fills_norm(release, result.matrix, (release.origin - centre) / half),
         columns=release.columns,
-        noisy=NoisyCovariance(release.second_moment, np.diag(half), sd, result.matrix * scale, 1.0 / release.n_samples),
+        noisy=NoisyCovariance(
+            release.second_moment, ((np.diag(half), sd),), result.matrix * scale, 1.0 / release.n_samples
+        ),
+    )
+
+
+def _merged(release: MergedRelease) -> Recovered:
+    """Average what the sites have before denoising, and denoise once: their noise averages out, a bias would not.
+
+    Coordinates are those in which the summed noise is the same in all directions, exactly if every site's is.
+    """
+    weights, parts = release.weights, [_recovered(part) for part in release.parts]
+    noisy = release.between + sum(w * found.noisy.matrix for w, found in zip(weights, parts, strict=True))
+    privacy = tuple((b, w * sd) for w, found in zip(weights, parts, strict=True) for b, sd in found.noisy.privacy)
+    p, sd = len(noisy), float(np.sqrt(sum(size**2 for _, size in privacy)))
+    back = np.linalg.cholesky(sum((size / sd) ** 2 * b @ b.T for b, size in privacy))
+    there = np.linalg.solve(back, np.linalg.solve(back, noisy).T)
+    once = any(part.event.rounds == "one" for part in release.parts)
+    result = denoise(
+        (there + there.T) / 2.0,
+        sd,
+        trace_sd=sd * np.sqrt(p / (p + 1.0)),
+        n_samples=release.n_samples if once else None,
+        detection=_DETECTION if once else 0.0,
+    )
+    covariance = back @ result.matrix @ back.T
+    covariance = (covariance + covariance.T) / 2.0
+    centre, half = release.frame
+    sampling = float(sum(w**2 * found.noisy.sampling for w, found in zip(weights, parts, strict=True)))
+    noise = sd * (back**2).sum(axis=1)
+    return Recovered(
+        precision=_inverse(covariance),
+        covariance=covariance,
+        location=_inside(release, release.origin),
+        n_eff=float(1.0 / np.sum(weights**2 / [found.n_eff for found in parts])),
+        undetermined=3.0 * noise > np.diag(covariance),
+        rebounded=np.any([found.rebounded for found in parts], axis=0),
+        flat=result.flat,
+        unresolved=result.unresolved,
+        saturated=_fills_norm(release, covariance / np.outer(half, half), (release.origin - centre) / half),
+        columns=release.columns,
+        noisy=NoisyCovariance(noisy, privacy, covariance, sampling),
     )
 
 

@@ -8,6 +8,7 @@ N_i of standard deviation sd_i on a lattice. A :class:`ReleaseEvent` says what o
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
+from typing import Any
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
@@ -15,7 +16,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.gdp import delta_of, epsilon_of
 from graphveil.spec.record import Record
 
-__all__ = ["GaussianStep", "NoiseGroup", "ReleaseEvent"]
+__all__ = ["GaussianStep", "NoiseGroup", "ReleaseEvent", "guarantee_sentence"]
 
 _POSITIVE = "a positive, finite number"
 
@@ -151,14 +152,15 @@ class ReleaseEvent(Record):
     @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
-        who = "one record" if self.rows_per_person == 1 else f"one person (up to {self.rows_per_person} records)"
-        if self.seeded:
-            return "Seeded: not private. The noise came from a known seed; this is a simulation."
-        delta = _written(self.budget.delta)
-        epsilon = _written(self.budget.epsilon)
-        if not self.keeps_budget:
-            epsilon = _written_up(self.epsilon(self.budget.delta))
-        return (
-            f"({epsilon}, {delta})-differentially private against replacing {who}; "
-            f"the number of records, {self.n_samples}, is public."
-        )
+        return guarantee_sentence(self, "", f"the number of records, {self.n_samples}, is public.")
+
+
+def guarantee_sentence(event: Any, where: str, public: str) -> str:
+    """Against whose replacement an event protects, and what is public."""
+    if event.seeded:
+        return "Seeded: not private. The noise came from a known seed; this is a simulation."
+    who = "one record" if event.rows_per_person == 1 else f"one person (up to {event.rows_per_person} records)"
+    delta, epsilon = _written(event.budget.delta), _written(event.budget.epsilon)
+    if not event.keeps_budget:
+        epsilon = _written_up(event.epsilon(event.budget.delta))
+    return f"({epsilon}, {delta})-differentially private against replacing {who}{where}; {public}"

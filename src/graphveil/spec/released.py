@@ -21,7 +21,7 @@ from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.lattice import MomentLayout, RowLattice
 from graphveil.spec.notebook import facts_html
-from graphveil.spec.queries import Excess, Moments, NormCounts
+from graphveil.spec.queries import ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
 from graphveil.spec.record import Record
 from graphveil.spec.rounds import Round
 
@@ -100,6 +100,18 @@ class Release:
         first = self.rounds[0].query
         return isinstance(first, NormCounts) and first.row_map is None
 
+    @property
+    def n_passes(self) -> int:
+        """How often the rows were read for it; once more if they had to be counted and their norm was not known."""
+        shared = [
+            (q.low.tobytes(), q.high.tobytes()) for q in self._queries if isinstance(q, ColumnMeans | ColumnSquares)
+        ]
+        return len(set(shared)) + sum(not isinstance(q, ColumnMeans | ColumnSquares | Excess) for q in self._queries)
+
+    @property
+    def _queries(self) -> list[Query]:
+        return [a_round.query for a_round in self.rounds]
+
     # ------------------------------------------------------------------ the numbers, in user's units
     @property
     def location(self) -> "Vector | None":
@@ -158,6 +170,15 @@ class Release:
             product = sd2 * (square[:, None] + square) + sd2**2
             variance = np.asarray(variance + product + np.diag(np.diag(product)))
         return np.asarray(np.sqrt(variance) * np.outer(half, half))
+
+    @property
+    def location_noise(self) -> "Vector":
+        """Covariance of the privacy noise in :attr:`location`; zero without one."""
+        half = self.frame[1]
+        if not isinstance(self.augment, Constant):
+            return np.zeros((half.size, half.size))
+        root = half[:, None] * self._undo[1] * self._mean_sd
+        return np.asarray(root @ root.T)
 
     @property
     def noise_scale(self) -> float:
@@ -221,31 +242,42 @@ class Release:
         """Undo :meth:`to_bytes`; ``name`` is what an error calls it."""
         header, arrays = release_file.decode(content, name)
         try:
-            augment = None if header["augment"] is None else Record.from_dict(header["augment"])
-            if not isinstance(augment, Constant | Labels | None):
-                raise TypeError
             with np.errstate(all="ignore"):  # forged numbers may overflow in the very check that refuses them
-                return cls(
-                    event=ReleaseEvent.from_dict(header["event"]),
-                    domain=Domain.from_dict(header["domain"]),
-                    augment=augment,
-                    rounds=tuple(Round.rebuild(*pair) for pair in zip(header["rounds"], arrays, strict=True)),
-                    versions={str(key): str(value) for key, value in header["versions"].items()},
-                )
+                if "merged" in header:
+                    from graphveil.spec.merged import MergedRelease
+
+                    return MergedRelease._rebuilt(header, arrays)
+                return cls._rebuilt(header, arrays)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             reason = f" {error}" if isinstance(error, InvalidParameter) else ""
             raise ReleaseFileError(f"{name} is not a valid release: a fact is missing or wrong.{reason}") from None
 
-    @cached_property
-    def _content(self) -> bytes:
-        header: dict[str, Any] = {
+    @classmethod
+    def _rebuilt(cls, header: dict[str, Any], arrays: list[Any]) -> "Release":
+        augment = None if header["augment"] is None else Record.from_dict(header["augment"])
+        if not isinstance(augment, Constant | Labels | None):
+            raise TypeError
+        return Release(
+            event=ReleaseEvent.from_dict(header["event"]),
+            domain=Domain.from_dict(header["domain"]),
+            augment=augment,
+            rounds=tuple(Round.rebuild(*pair) for pair in zip(header["rounds"], arrays, strict=True)),
+            versions={str(key): str(value) for key, value in header["versions"].items()},
+        )
+
+    @property
+    def _header(self) -> dict[str, Any]:
+        return {
             "event": self.event.to_dict(),
             "domain": self.domain.to_dict(),
             "augment": None if self.augment is None else self.augment.to_dict(),
             "rounds": [a_round.facts() for a_round in self.rounds],
             "versions": self.versions,
         }
-        return release_file.encode(header, [a_round.arrays() for a_round in self.rounds])
+
+    @cached_property
+    def _content(self) -> bytes:
+        return release_file.encode(self._header, [a_round.arrays() for a_round in self.rounds])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Release) and self._content == other._content
