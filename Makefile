@@ -1,4 +1,5 @@
-# Everything a user or a contributor needs; `make help` lists it. Needs only Python 3.11+ (venv, pip) and make.
+# Everything a user or a contributor needs; `make help` lists it. Needs only Python 3.11+ (venv, pip) and make;
+# the tests also Java 17, for Spark.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -33,10 +34,10 @@ types: $(VENV)/.dev  ## strict types of src/
 	$(BIN)/mypy
 
 pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
-	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2
+	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 nightly: $(VENV)/.dev ## what takes minutes: kills, loads, long audits, fuzzing
-	GRAPHVEIL_STRICT=1 $(BIN)/python -m pytest -q -n 2 -m nightly tests
+	GRAPHVEIL_STRICT=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m nightly tests
 
 oldest:         ## the tests again, with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(VENV)-oldest
@@ -57,6 +58,7 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 
 bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy, pictures
 	-$(BIN)/python benchmarks/gate.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/solvers.py --largest 1000
 	$(BIN)/python benchmarks/utility.py
 	$(BIN)/python benchmarks/intervals.py

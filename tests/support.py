@@ -1,4 +1,6 @@
-"""What several tests share: the path from rows to exact sums, without the gate and without noise."""
+"""What several tests share: the path from rows to exact sums, without gate and noise; what an error says."""
+
+import traceback
 
 import numpy as np
 
@@ -21,6 +23,12 @@ class Total(Statistic):
 
     def merge(self, other):
         self.moments.merge(other.moments)
+
+    def words(self):
+        return self.moments.words()
+
+    def add_words(self, words):
+        self.moments.add_words(words)
 
     def answer(self, query):
         return {"total": self.moments.total()}
@@ -52,3 +60,17 @@ def encoded(rows, domain, augment=None, codes=None):
     out = np.empty((len(rows), encoder.width))
     encoder.encode(rows, codes, out)
     return out
+
+
+def everything_said(error):
+    """The message, the whole traceback, and those of all errors behind it, shown or suppressed."""
+    said, stack, seen = [], [error], set()
+    while stack:
+        current = stack.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        said += [repr(current), str(current), *map(repr, current.args), *getattr(current, "__notes__", [])]
+        said += traceback.format_exception(current, chain=False)
+        stack += [current.__cause__, current.__context__]
+    return "\n".join(said)

@@ -18,8 +18,10 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from graphveil.exceptions import (
     GuaranteeError,
@@ -34,7 +36,7 @@ from graphveil.spec.augment import Augment, Constant, Labels, checked_augment
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
-from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.lattice import CELL_LEVELS, MAX_SQUARE, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
 from graphveil.spec.released import Release
 from graphveil.spec.request import Request
@@ -89,8 +91,11 @@ def release(
 
     Parameters
     ----------
-    source : array, data frame, or collection of such batches
-        The records, one row each. With :class:`~graphveil.Labels` without a column: a pair ``(rows, labels)``.
+    source : array, data frame, path, or collection of batches
+        The records, one row each: a numpy array; a frame of pandas, polars, pyarrow, DuckDB, Dask or Spark; the path of
+        Parquet, CSV or Arrow files, a list of paths, a directory, a pattern or a URI; a list of arrays or frames, or a
+        function that starts an iteration over them (``docs/sources.md``). With :class:`~graphveil.Labels` without a
+        column: a pair ``(rows, labels)``.
     domain : Domain
         What is assumed of a row, from public knowledge.
     budget : Budget
@@ -115,7 +120,8 @@ def release(
         it is an error; other rows are not noticed, since nothing about them is kept. A key that was charged and whose
         release was lost stays spent.
     progress : callable, optional
-        Called with the number of rows read so far; starts again with every pass over the rows.
+        Called with the number of rows read so far; starts again with every pass over the rows. Engines (Dask, Spark)
+        report when a pass is complete.
     random_state : int, optional
         None draws from the operating system's entropy. An int is for simulation only: the result is marked as seeded
         and not private, and charged as μ = ∞.
@@ -163,6 +169,7 @@ def release(
             return found
 
     # Heavy modules load here, after the cheap refusals.
+    from graphveil.engines import open_engine
     from graphveil.privacy.randomness import noise_source
     from graphveil.rows.blocks import open_source
     from graphveil.rows.collection import Collection
@@ -173,7 +180,8 @@ def release(
         _check_collected(source, domain, augment, adaptive=adaptive)
         blocks, domain = source, source.domain
     else:
-        blocks = open_source(source, domain, augment)
+        elsewhere = open_engine(source, domain, augment)
+        blocks = open_source(source, domain, augment) if elsewhere is None else elsewhere
         domain = domain.matched_to(blocks.columns, blocks.n_features)
 
     def charge(event: ReleaseEvent) -> None:
@@ -187,13 +195,7 @@ def release(
     if domain.seeks_norm:
         domain = gate.find_norm()
     if adaptive:
-        from graphveil.recovery.columns import Setting
-        from graphveil.recovery.recipe import adaptive_rounds, follow
-
-        p, n = blocks.n_features, gate.count()
-        lattice, person = RowLattice.of(domain, None), domain.rows_per_person
-        setting = Setting(p, n, lattice, domain.radius, gate.mu, person, centred=augment is None)
-        follow(adaptive_rounds(setting), gate.ask)
+        gate.ask_adaptively()
     elif mechanism == "paper":
         gate.ask_paper(allow_unproven=allow_unproven)
     else:
@@ -331,8 +333,36 @@ class _Gate:
 
     def count(self) -> int:
         """Number of rows, before anything is asked; every later pass must find as many."""
-        self._saw(self._blocks.count())
+        from graphveil.rows.accumulate import accumulate
+        from graphveil.rows.collection import Collection
+        from graphveil.rows.statistics import ColumnTotals
+
+        blocks, lattice = self._blocks, self._lattice
+        if self._n_rows > 0:
+            return self._n_rows
+        if isinstance(blocks, Collection) or blocks.counted or lattice is None:
+            self._saw(blocks.count())
+        else:
+            # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
+            edge = np.full(blocks.n_features, float(lattice.levels) or math.sqrt(MAX_SQUARE))
+            make = partial(_made, [partial(ColumnTotals, -edge, edge)])
+            n_rows, (totals,) = accumulate(blocks, self._encoder, make, self._progress)
+            self._saw(n_rows)
+            self._totals[_window_key(-edge, edge)] = totals
         return self._n_rows
+
+    def ask_adaptively(self) -> None:
+        """Follow the recipe; an engine may keep the rows at hand meanwhile."""
+        from graphveil.recovery.columns import Setting
+        from graphveil.recovery.recipe import adaptive_rounds, follow
+        from graphveil.rows.blocks import Blocks
+
+        assert isinstance(self._blocks, Blocks)
+        with self._blocks.kept():
+            p, n, domain = self._blocks.n_features, self.count(), self._domain
+            lattice, person = RowLattice.of(domain, None), domain.rows_per_person
+            setting = Setting(p, n, lattice, domain.radius, self.mu, person, centred=self._augment is None)
+            follow(adaptive_rounds(setting), self.ask)
 
     def ask(self, asked: list[tuple[Query, float]]) -> list[Round]:
         """Answer questions, each with a share of μ², in one pass over the rows."""
@@ -380,7 +410,7 @@ class _Gate:
             n_rows, made = accumulate(
                 self._blocks,
                 self._encoder,
-                lambda: [self._statistic(queries[i], steps[i]) for i in missing],
+                partial(_made, [self._maker(queries[i], steps[i]) for i in missing]),
                 self._progress,
             )
             self._saw(n_rows)
@@ -395,19 +425,20 @@ class _Gate:
             raise SourceError("The source changed between two passes over its rows: it has another number of them.")
         self._n_rows = n_rows
 
-    def _statistic(self, query: Query, step: GaussianStep) -> "Statistic":
+    def _maker(self, query: Query, step: GaussianStep) -> "Callable[[], Statistic]":
+        """What makes an empty statistic for a question: of public facts alone, because engines send it to the rows."""
         from graphveil.rows import statistics
 
         if isinstance(query, ColumnMeans | ColumnSquares):
-            return statistics.ColumnTotals(query.low, query.high)
+            return partial(statistics.ColumnTotals, query.low, query.high)
         if isinstance(query, CellCounts):
-            return statistics.CellCounter(query, self._encoder.lattice.levels)  # type: ignore[union-attr]
+            return partial(statistics.CellCounter, query, self._encoder.lattice.levels)  # type: ignore[union-attr]
         if isinstance(query, NormCounts):
-            return statistics.NormCounter(query)
+            return partial(statistics.NormCounter, query)
         lattice, layout = self._geometry(query)
         if isinstance(query, Moments) and query.row_map is None:
-            return statistics.RowMoments(layout, trace=step.sd("trace") is not None)
-        return statistics.MappedMoments(query, lattice, layout)  # type: ignore[arg-type]
+            return partial(statistics.RowMoments, layout, trace=step.sd("trace") is not None)
+        return partial(statistics.MappedMoments, query, lattice, layout)  # type: ignore[arg-type]
 
     @property
     def _lattice(self) -> RowLattice | None:
@@ -476,7 +507,7 @@ def _on_lattice(exact: "NDArray[Any]", exponent: int) -> "NDArray[Any]":
 def _window(query: Query) -> bytes | None:
     """What identifies the column sums that answer a question; None for other questions."""
     if isinstance(query, ColumnMeans | ColumnSquares):
-        return query.low.tobytes() + query.high.tobytes()
+        return _window_key(query.low, query.high)
     return None
 
 
@@ -491,6 +522,14 @@ def _store(ledger: LedgerLike, request: Request, made: Release) -> None:
             LedgerWarning,
             stacklevel=3,
         )
+
+
+def _window_key(low: "NDArray[np.float64]", high: "NDArray[np.float64]") -> bytes:
+    return low.tobytes() + high.tobytes()
+
+
+def _made(makers: "list[Callable[[], Statistic]]") -> "list[Statistic]":
+    return [make() for make in makers]
 
 
 def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:

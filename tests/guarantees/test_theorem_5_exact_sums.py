@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
-from graphveil.rows.moments import ExactMoments
+from graphveil.rows.moments import ExactMoments, joined, split
 from graphveil.spec.lattice import EXACT_ROWS, MAX_SQUARE
 from support import encoded, exact_moments, exact_total
 
@@ -169,3 +169,31 @@ def test_unreleased_moments_stay_inside():
     for leak in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(GuaranteeError, match="cannot be pickled or copied"):
             leak(moments)
+
+
+# ------------------------------------------------------------------ sums that travel
+def test_words_of_parts_add_up_to_the_whole():
+    rng = np.random.default_rng(0)
+    rows = np.rint(rng.uniform(-(2**19), 2**19, size=(5000, 3)))
+    words, whole = 0, ExactMoments(3)
+    for part in np.array_split(rows, 7):
+        moments = ExactMoments(3)
+        moments.update(part)
+        words = words + moments.words()
+    whole.add_words(words)
+    exact = rows.astype(np.int64).astype(object)
+    np.testing.assert_array_equal(whole.total(), exact.T @ exact)
+    whole.update(rows)  # and it goes on from there
+    np.testing.assert_array_equal(whole.total(), 2 * (exact.T @ exact))
+
+
+def test_low_words_of_four_million_parts_are_carried():
+    moments = ExactMoments(1)
+    moments.add_words(np.array([-5, (2**40 - 1) * 2**22]))
+    assert moments.total()[0, 0] == -5 * 2**40 + (2**40 - 1) * 2**22
+
+
+def test_split_and_joined_are_inverse():
+    values = np.array([0, 1, -1, 2**40, -(2**40), 2**100 - 1, -(2**100), 2**62], dtype=object)
+    assert joined(split(values)).tolist() == values.tolist()
+    assert joined(2 * split(values)).tolist() == (2 * values).tolist()

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 import graphveil as gv
 from graphveil.exceptions import GraphveilError, SourceError
 from graphveil.spec.lattice import RowLattice
-from support import encoded
+from support import encoded, everything_said
 
 BUDGET = gv.Budget(1.0, 1e-6)
 # Written so that no source line, which a traceback may quote, holds its digits together.
@@ -178,20 +178,6 @@ def bad_input(rng):
     with warnings.catch_warnings():  # what numpy says about the making of such inputs is not ours
         warnings.simplefilter("ignore")
         return makers[int(rng.integers(len(makers)))]()
-
-
-def everything_said(error):
-    """The message, the whole traceback, and those of all errors behind it, shown or suppressed."""
-    said, stack, seen = [], [error], set()
-    while stack:
-        current = stack.pop()
-        if current is None or id(current) in seen:
-            continue
-        seen.add(id(current))
-        said += [repr(current), str(current), *map(repr, current.args), *getattr(current, "__notes__", [])]
-        said += traceback.format_exception(current, chain=False)
-        stack += [current.__cause__, current.__context__]
-    return "\n".join(said)
 
 
 DOMAINS = [

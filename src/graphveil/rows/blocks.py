@@ -1,21 +1,22 @@
-"""Sources of rows: arrays, data frames, and collections of such batches, all read through one small interface.
+"""Sources of rows: arrays, data frames, files, and collections of batches, all read through one small interface.
 
 What may go wrong is decided by the schema (types, shapes, names) and by I/O, never by a value: types are not inferred
 from values, and what a foreign library says about a value it dislikes is dropped: an error message is published.
 Argument: ``privacy/proofs/totality.md`` (theorem 7).
 """
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphveil.exceptions import SourceError
+from graphveil.rows.arrow import Selection, batch_rows
 from graphveil.rows.foreign import call_foreign, iterate_foreign
-from graphveil.rows.labels import codes_of, codes_of_column
+from graphveil.rows.labels import codes_of
 from graphveil.rows.unreleased import Unreleased
 from graphveil.spec.augment import Augment, Labels
 from graphveil.spec.domain import Domain
@@ -24,27 +25,40 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Block = tuple[NDArray[np.generic], NDArray[np.intp] | None]
+    Deferred = Callable[[], Iterator[Block]]  # blocks still to be made, by any thread
 
-__all__ = ["Blocks", "open_source"]
+__all__ = ["Blocks", "open_batch", "open_source"]
 
-_KINDS = "a 2-D numeric numpy array, a data frame (pandas, polars, pyarrow), or a collection of such batches"
-_FRAME_ROWS = 2**16  # rows of a frame that are converted at a time
+_KINDS = (
+    "a 2-D numeric numpy array, a data frame (pandas, polars, pyarrow, DuckDB, Dask, Spark), the path of files, a "
+    "collection of batches, or a function that starts one"
+)
 
 
 class Blocks(Unreleased):
-    """Rows that can be read several times. ``read`` yields (rows, class codes or None)."""
+    """Rows that can be read several times: a subclass has ``fetch``, or ``read`` where there is nothing to defer."""
 
     columns: tuple[str, ...] | None
     n_features: int
     overwritten = False  # whether what ``read`` has yielded may change when it goes on
+    counted = False  # whether ``count`` knows without a pass over the rows
 
-    @abstractmethod
     def read(self) -> "Iterator[Block]":
-        """Start a new pass over all rows."""
+        """Start a new pass over all rows: (rows, class codes or None), block by block."""
+        for part in self.fetch():
+            yield from part() if callable(part) else [part]
+
+    def fetch(self) -> "Iterator[Block | Deferred]":
+        """Start a new pass, and leave the work on a part that any thread may do to the caller."""
+        yield from self.read()
 
     def count(self) -> int:
         """Number of rows, by a pass over them where nothing else tells."""
         return sum(len(rows) for rows, _ in self.read())
+
+    def kept(self) -> AbstractContextManager[None]:
+        """While this is open, passes come one after the other: rows that are far away may be kept at hand."""
+        return nullcontext()
 
 
 def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
@@ -59,32 +73,46 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
         _match(source, domain)
         return source
     labels = augment if isinstance(augment, Labels) else None
-    blocks = _open_batch(source, domain, labels)
+    given = source
+    if callable(source) and not isinstance(source, Iterable):
+        source = _Factory(source)
+    blocks = open_batch(source, domain, labels)
     if blocks is not None:
         return blocks
-    if not isinstance(source, Iterable) or isinstance(source, str | bytes | dict | set | frozenset):
-        advice = " Read the file first, e.g. with pandas.read_csv." if isinstance(source, str) else ""
-        raise SourceError(f"The source is a {_type_name(source)}. Give {_KINDS}.{advice}")
+    if type(source).__module__.partition(".")[0] in ("dask", "pyspark"):
+        raise SourceError(
+            f"The source is a {_type_name(source)}, whose rows are elsewhere: give it to gv.release or fit with no "
+            "labels beside it, not to partial_fit."
+        )
+    if not isinstance(source, Iterable) or isinstance(source, bytes | dict | set | frozenset):
+        raise SourceError(f"The source is a {_type_name(source)}. Give {_KINDS}.")
     first, second = (call_foreign(lambda: iter(source), "opened") for _ in range(2))
     if first is source or first is second:
         raise SourceError(
-            f"The source is a {_type_name(source)}, which can be read only once, and a release may read the rows "
-            "several times. Give a list of batches, e.g. list(chunks), or an object whose __iter__ starts anew."
+            f"The source is a {_type_name(given)}, which can be read only once, and a release may read the rows "
+            "several times. Give a list of batches, e.g. list(chunks), or a function that starts anew, e.g. "
+            "lambda: read_chunks(path)."
         )
     return _Batches(source, domain, labels)
 
 
-def _open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | None:
-    """Open an array, a frame or a pair (rows, labels); None for anything else."""
+def open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | None:
+    """Open an array, a frame, files or a pair (rows, labels); None for anything else."""
     if labels is not None and labels.column is None:
         if not isinstance(source, tuple) or len(source) != 2:
             if isinstance(source, np.ndarray) or hasattr(source, "__arrow_c_stream__"):
                 raise SourceError("gv.Labels without a column needs a pair (rows, labels) as source.")
             return None
-        rows = _open_batch(source[0], domain, None)
+        rows = open_batch(source[0], domain, None)
         if rows is None:
             return None
         return _WithLabels(rows, codes_of(source[1], labels))
+    if _is_path(source) or (isinstance(source, list | tuple) and source and all(map(_is_path, source))):
+        from graphveil.rows.files import Files
+
+        blocks = Files([source] if _is_path(source) else source, domain, labels)
+        _match(blocks, domain)
+        return blocks
     if isinstance(source, np.ndarray):
         if labels is not None:
             raise SourceError(
@@ -102,6 +130,8 @@ def _open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | 
 
 class _Array(Blocks):
     """A 2-D numeric array, read in place."""
+
+    counted = True
 
     def __init__(self, rows: "NDArray[Any]", domain: Domain) -> None:
         if rows.ndim != 2:
@@ -130,48 +160,35 @@ class _Frame(Blocks):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise SourceError(f"Column {twice[0]!r} appears more than once in the source: rename or select columns.")
-        label = None if labels is None else labels.column
-        self._names = domain.columns if domain.columns is not None else tuple(n for n in names if n != label)
-        self.columns, self.n_features = self._names, len(self._names)
-        if label in self._names:
-            raise SourceError(f"Column {label!r} is the label and cannot be a feature too: take it out of the domain.")
-        wanted = [*self._names] if label is None else [*self._names, label]
-        for name in wanted:
-            if name not in names:
-                raise SourceError(f"The source has no column {name!r}. {_suggestion(name, names)}")
-        self._frame = _selected(frame, names, wanted)
-        self._labels = labels
+        self._selection = Selection(names, domain, labels)
+        self.columns, self.n_features = self._selection.features, len(self._selection.features)
+        self._frame = _selected(frame, names, self._selection.wanted)
         self._open()
         _match(self, domain)
 
-    def read(self) -> "Iterator[Block]":
+    def fetch(self) -> "Iterator[Block | Deferred]":
+        size = batch_rows(self.n_features)
         for batch in iterate_foreign(self._open()):
-            for start in range(0, batch.num_rows, _FRAME_ROWS):
-                part = batch.slice(start, _FRAME_ROWS)
-                rows = np.empty((part.num_rows, self.n_features))
-                for j, name in enumerate(self._names):
-                    rows[:, j] = call_foreign(partial(_floats, part.column(name)), "read")
-                codes = None
-                if self._labels is not None:
-                    codes = codes_of_column(part.column(self._labels.column), self._labels)
-                yield rows, codes
+            for start in range(0, batch.num_rows, size):
+                yield partial(self._selection.blocks, batch.slice(start, size))
 
     def _open(self) -> Any:
         """Start a stream, with the schema checked: what was checked once could have changed since."""
         import pyarrow as pa
 
         reader = call_foreign(lambda: pa.RecordBatchReader.from_stream(self._frame), "opened")
-        for name in self._names:
-            kind = _type_of(reader.schema, name)
-            if not _is_numeric(kind):
-                raise SourceError(
-                    f"Column {name!r} has type {kind}, which is not a number. Convert it where you know what it means, "
-                    "or leave it out with Domain(columns=...)."
-                )
-        if self._labels is not None and not _is_label(_type_of(reader.schema, self._labels.column)):
-            kind = _type_of(reader.schema, self._labels.column)
-            raise SourceError(f"The label column {self._labels.column!r} has type {kind}: use strings or integers.")
+        self._selection.check_types(reader.schema)
         return reader
+
+
+class _Factory:
+    """A function that starts an iteration over batches."""
+
+    def __init__(self, start: "Callable[[], Iterable[Any]]") -> None:
+        self._start = start
+
+    def __iter__(self) -> "Iterator[Any]":
+        return iter(self._start())
 
 
 class _WithLabels(Blocks):
@@ -215,7 +232,7 @@ class _Batches(Blocks):
 
     def _opened(self) -> Any:
         for batch in iterate_foreign(self._batches):
-            blocks = _open_batch(batch, self._domain, self._labels)
+            blocks = open_batch(batch, self._domain, self._labels)
             if blocks is None:
                 pair = "a pair (rows, labels) with rows " if self._labels and self._labels.column is None else ""
                 raise SourceError(
@@ -230,6 +247,10 @@ def _match(blocks: Blocks, domain: Domain) -> None:
     if blocks.n_features == 0:
         raise SourceError("The source has no columns.")
     domain.matched_to(blocks.columns, blocks.n_features)
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | os.PathLike)
 
 
 def _column_names(frame: Any) -> list[str]:
@@ -249,6 +270,9 @@ def _selected(frame: Any, names: list[str], wanted: list[str]) -> Any:
     """Keep only wanted columns where the conversion to Arrow would look at values of the others."""
     if type(frame).__module__.startswith("polars."):
         return call_foreign(lambda: frame.select(wanted), "opened")
+    if hasattr(frame, "project"):  # a relation of DuckDB: what is not wanted is not even read
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted)
+        return call_foreign(lambda: frame.project(quoted), "opened")
     if not hasattr(frame, "iloc"):
         return frame
     places = [names.index(name) for name in wanted]
@@ -264,55 +288,5 @@ def _selected(frame: Any, names: list[str], wanted: list[str]) -> Any:
     return frame
 
 
-def _type_of(schema: Any, name: str | None) -> Any:
-    """Type of a column; of a dictionary, that of its values, because the width of its keys tells how many there are."""
-    import pyarrow.types as t
-
-    if schema.names.count(name) != 1:
-        raise SourceError(f"The columns of the source changed while it was read: {name!r} is not there once.")
-    kind = schema.field(name).type
-    return kind.value_type if t.is_dictionary(kind) else kind
-
-
-def _is_numeric(kind: Any) -> bool:
-    import pyarrow.types as t
-
-    return bool(
-        t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind) or t.is_decimal(kind) or t.is_null(kind)
-    )
-
-
-def _is_label(kind: Any) -> bool:
-    import pyarrow.types as t
-
-    text = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
-    return bool(text or t.is_integer(kind) or t.is_boolean(kind))
-
-
-def _suggestion(name: str, names: list[str]) -> str:
-    """What may have been meant. Few names: those of a file without a header are values of its first record."""
-    close = get_close_matches(name, names, n=3)
-    if close:
-        return "Did you mean " + " or ".join(map(repr, close)) + "?"
-    return f"It has {len(names)} others, none of a similar name. Does the file lack a header?"
-
-
 def _type_name(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-
-
-def _floats(column: Any) -> "NDArray[np.float64]":
-    """A float64 array; nulls become NaN."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as t
-
-    if t.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if t.is_null(column.type):
-        return np.full(len(column), np.nan)
-    column = pc.cast(column, pa.float64(), safe=False)
-    if column.null_count:
-        column = pc.fill_null(column, float("nan"))
-    # Not to_numpy(): it imports pandas where pandas is installed, which takes seconds.
-    return np.asarray(np.from_dlpack(column), dtype=np.float64)

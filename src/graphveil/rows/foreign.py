@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from graphveil.exceptions import SourceError
 
-__all__ = ["call_foreign", "iterate_foreign"]
+__all__ = ["call_foreign", "iterate_foreign", "without_words"]
 
 T = TypeVar("T")
 _END = object()
@@ -30,11 +30,12 @@ def call_foreign(action: Callable[[], T], doing: str) -> T:
     raise failure
 
 
-def iterate_foreign(items: Iterable[Any]) -> Iterator[Any]:
+def iterate_foreign(items: Iterable[Any], file: str | None = None) -> Iterator[Any]:
     """Iterate over a foreign object, every step shielded; close its iterator in the end."""
-    iterator = call_foreign(lambda: iter(items), "opened")
+    where = "" if file is None else f", file {file!r}"
+    iterator = call_foreign(lambda: iter(items), f"opened{where}")
     try:
-        while (item := call_foreign(lambda: next(iterator, _END), "read")) is not _END:
+        while (item := call_foreign(lambda: next(iterator, _END), f"read{where}")) is not _END:
             yield item
     finally:
         with suppress(BaseException):  # a failure to close changes nothing that was read, and might quote data
@@ -46,9 +47,12 @@ def _bare(error: BaseException, doing: str) -> BaseException:
         return KeyboardInterrupt()
     if isinstance(error, SystemExit):
         return SystemExit(1)
+    return SourceError(without_words(error, doing))
+
+
+def without_words(error: BaseException, doing: str) -> str:
+    """What may be said of a foreign error: its type, and what the operating system calls it."""
     reason = type(error).__name__
     if isinstance(error, OSError) and type(error.errno) is int and error.errno in errno.errorcode:
         reason += f": {os.strerror(error.errno)}"
-    return SourceError(
-        f"The source failed while it was {doing} ({reason}). What it said is not repeated: it may quote data."
-    )
+    return f"The source failed while it was {doing} ({reason}). What it said is not repeated: it may quote data."

@@ -14,7 +14,7 @@ from graphveil.spec.augment import Labels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["codes_of", "codes_of_column"]
+__all__ = ["codes_of", "codes_of_column", "codes_of_text"]
 
 
 def codes_of(labels: Any, declared: Labels) -> "NDArray[np.intp]":
@@ -45,6 +45,13 @@ def codes_of_column(column: Any, declared: Labels) -> "NDArray[np.intp]":
         number = {name.encode(): code for code, name in enumerate(declared.classes) if isinstance(name, str)}
         return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
     return _numbers(call_foreign(column.to_pylist, "read"), declared)
+
+
+def codes_of_text(column: Any, declared: Labels) -> "NDArray[np.intp]":
+    """Class numbers of an Arrow column of bytes, all of which are text: a class is compared as it is written."""
+    number = {str(name).encode(): code for code, name in reversed([*enumerate(declared.classes)])}  # the first counts
+    values = call_foreign(column.to_pylist, "read")
+    return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
 
 
 def _plain(labels: Any) -> list[Any]:

@@ -4,7 +4,8 @@ Guarantee
 ---------
 Entries of an encoded row are integers with Σ k² ≤ 2⁴⁰. The products of 2¹³ such rows and their partial sums, in any
 order and with or without fused multiply-add, are integers of at most 2⁵³, which float64 holds exactly. Larger totals
-are kept in two int64 words, high·2⁴⁰ + low, without any rounding. Proof: ``privacy/proofs/quantisation.md``.
+are kept in two int64 words, high·2⁴⁰ + low, without any rounding, also when they travel. Proof:
+``privacy/proofs/quantisation.md``.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,21 @@ from graphveil.spec.lattice import EXACT_ROWS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ExactMoments"]
+__all__ = ["ExactMoments", "joined", "split"]
 
 _WORD = 40  # bits of the low word
 _MASK = (1 << _WORD) - 1
+
+
+def split(values: "NDArray[Any]") -> "NDArray[np.int64]":
+    """Two words of each integer, the high ones first."""
+    return np.concatenate([values >> _WORD, values & _MASK]).astype(np.int64)
+
+
+def joined(words: "NDArray[np.int64]") -> "NDArray[Any]":
+    """Undo :func:`split`, also of sums of words: Python integers."""
+    high, low = words.astype(object).reshape(2, -1)
+    return np.asarray(high * (1 << _WORD) + low)
 
 
 class ExactMoments(Unreleased):
@@ -59,6 +71,24 @@ class ExactMoments(Unreleased):
         other._settle()
         self._low += other._low
         self._high += other._high
+        self._carry()
+
+    def words(self) -> "NDArray[np.int64]":
+        """High and low words of the upper triangle; sums of words are words of sums."""
+        self._settle()
+        upper = np.triu_indices(self.width)
+        return np.concatenate([self._high[upper], self._low[upper]])
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        """Add what other moments have seen, from a sum of at most 2²³ of their words."""
+        self._settle()
+        upper = np.triu_indices(self.width)
+        theirs = np.zeros((2, self.width, self.width), dtype=np.int64)
+        for matrix, half in zip(theirs, words.reshape(2, -1), strict=True):
+            matrix[upper] = half
+            matrix.T[upper] = half
+        self._high += theirs[0]
+        self._low += theirs[1]
         self._carry()
 
     def total(self) -> "NDArray[Any]":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from graphveil.rows.clipping import encode_mapped, map_rows, row_norms
-from graphveil.rows.moments import ExactMoments
+from graphveil.rows.moments import ExactMoments, joined, split
 from graphveil.rows.unreleased import Statistic
 from graphveil.spec.domain import UNBOUNDED
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
@@ -44,6 +44,12 @@ class RowMoments(Statistic):
 
     def merge(self, other: Self) -> None:
         self._moments.merge(other._moments)
+
+    def words(self) -> "NDArray[np.int64]":
+        return self._moments.words()
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        self._moments.add_words(words)
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         return _coordinates(self._moments, self._layout, trace=self._trace)
@@ -99,6 +105,12 @@ class MappedMoments(Statistic):
     def merge(self, other: Self) -> None:
         self._moments.merge(other._moments)
 
+    def words(self) -> "NDArray[np.int64]":
+        return self._moments.words()
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        self._moments.add_words(words)
+
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         return _coordinates(self._moments, self._layout, trace=True)
 
@@ -125,6 +137,12 @@ class NormCounter(Statistic):
     def merge(self, other: Self) -> None:
         self._counts += other._counts
 
+    def words(self) -> "NDArray[np.int64]":
+        return self._counts.ravel()
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        self._counts += words.reshape(self._counts.shape)
+
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         return {"counts": self._counts.astype(object)}
 
@@ -150,6 +168,15 @@ class ColumnTotals(Statistic):
         self._rows += other._rows
         self._sums = self._sums + other._sums
         self._squares = self._squares + other._squares
+
+    def words(self) -> "NDArray[np.int64]":
+        return split(np.concatenate([[self._rows], self._sums, self._squares]))
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        rows, *others = joined(words)
+        self._rows += rows
+        sums, squares = np.array(others, dtype=object).reshape(2, -1)
+        self._sums, self._squares = self._sums + sums, self._squares + squares
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         """Weighted sums, or weighted squares expanded about a centre, in Python integers."""
@@ -181,6 +208,12 @@ class CellCounter(Statistic):
 
     def merge(self, other: Self) -> None:
         self._counts += other._counts
+
+    def words(self) -> "NDArray[np.int64]":
+        return self._counts.ravel()
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        self._counts += words.reshape(self._counts.shape)
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         finest = CELL_LEVELS[0]

@@ -1,0 +1,33 @@
+"""Rows that an engine holds: the same exact sums, made where the rows are.
+
+Each pass of a release runs once over all partitions. A partition returns integers, about p² of them; nothing else
+leaves its machine. The noise is drawn by the process that asked, from the operating system's entropy there.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from graphveil.exceptions import SourceError
+from graphveil.spec.augment import Augment, Labels
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from graphveil.rows.partitions import Partitions
+
+__all__ = ["open_engine"]
+
+
+def open_engine(source: Any, domain: Domain, augment: Augment) -> "Partitions | None":
+    """Check the schema of a Dask or Spark source and make it summable; None for any other source."""
+    labels = augment if isinstance(augment, Labels) else None
+    package = type(source).__module__.partition(".")[0]
+    if package not in ("dask", "pyspark") or not (hasattr(source, "to_delayed") or hasattr(source, "mapInArrow")):
+        return None
+    if labels is not None and labels.column is None:
+        raise SourceError("Labels of rows that an engine holds must be a column of theirs: gv.Labels(..., column=...).")
+    if package == "dask":
+        from graphveil.engines.dask import DaskPartitions
+
+        return DaskPartitions(source, domain, labels)
+    from graphveil.engines.spark import SparkPartitions
+
+    return SparkPartitions(source, domain, labels)

@@ -1,0 +1,144 @@
+"""Spark data frames: ``mapInArrow`` sums every partition, and a shuffle of pieces adds the sums.
+
+The words of a partition are cut into pieces. All pieces of one number meet on one executor, so that executors share the
+addition, and the driver receives each piece once: p² numbers, however many partitions there are.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil.rows.blocks import open_batch
+from graphveil.rows.foreign import call_foreign
+from graphveil.rows.partitions import Outcome, Partitions, Work, combined
+from graphveil.spec.augment import Labels
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+__all__ = ["SparkPartitions"]
+
+_PIECE = 2**17  # words: 1 MB
+_COLUMNS = "piece int, parts binary, words binary, refusal string"
+
+
+class SparkPartitions(Partitions):
+    """The partitions of a Spark data frame.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        Its plan must give the same rows every time. ``graphveil`` must be installed where its executors run.
+    domain : Domain
+    labels : Labels or None
+        With a column.
+    """
+
+    counted = True  # Spark counts rows without Python, and those of Parquet without reading them
+
+    def __init__(self, frame: Any, domain: Domain, labels: Labels | None) -> None:
+        opened = open_batch(call_foreign(lambda: _empty(frame), "opened"), domain, labels)
+        assert opened is not None  # a table is a frame
+        self.columns, self.n_features = opened.columns, opened.n_features
+        self.domain, self.labels = domain.matched_to(self.columns, self.n_features), labels
+        label = [] if labels is None or labels.column is None else [labels.column]
+        quoted = ["`" + name.replace("`", "``") + "`" for name in [*(self.columns or ()), *label]]
+        self._frame = call_foreign(lambda: frame.select(*quoted), "opened")
+        self._kept = getattr(frame, "is_cached", False)
+
+    def run(self, work: Work) -> tuple[Outcome, int]:
+        """One job of two stages: sum partitions, add pieces."""
+
+        def total() -> list[Any]:
+            # Spark broadcasts a function of more than 1 MB by itself, with the integer matrix that it holds.
+            sums = self._frame.mapInArrow(_summing(work), _COLUMNS)
+            pieces = -(-_size(work) // _PIECE)
+            return list(sums.repartition(pieces, "piece").mapInArrow(_adding, _COLUMNS).toArrow().to_pylist())
+
+        pieces: dict[int, list[Outcome]] = {}
+        for row in call_foreign(total, "summed by Spark, whose own log says more"):
+            pieces.setdefault(row["piece"], []).append(_outcome(row))
+        # A piece whose parts are not those of the others would be a partition that was lost, or counted twice.
+        added = [combined(pieces[number]) for number in sorted(pieces)]
+        refused = next((piece for piece in added if piece.refusal is not None), None)
+        if refused is not None or not added:
+            return refused or Outcome((), np.zeros(_size(work), dtype=np.int64)), 0
+        if any(piece.parts != added[0].parts for piece in added):
+            return Outcome((), added[0].words, "The engine has lost a part of a sum."), 0
+        parts = added[0].parts
+        return Outcome(parts, np.concatenate([piece.words for piece in added])), len(parts)
+
+    def count(self) -> int:
+        """Number of rows, counted by Spark itself."""
+        return int(call_foreign(self._frame.count, "counted by Spark, whose own log says more"))
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Let executors keep in memory what fits, and read the rest again."""
+        from pyspark import StorageLevel
+
+        if self._kept:
+            yield
+            return
+        call_foreign(lambda: self._frame.persist(StorageLevel.MEMORY_ONLY), "opened")
+        try:
+            yield
+        finally:
+            call_foreign(self._frame.unpersist, "closed")
+
+
+def _empty(frame: Any) -> Any:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(frame.schema).empty_table()
+
+
+def _size(work: Work) -> int:
+    return 1 + sum(statistic.words().size for statistic in work.statistics())
+
+
+def _summing(work: Work) -> "Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]":
+    """What an executor does with a partition."""
+
+    def sum_partition(batches: "Iterator[RecordBatch]") -> "Iterator[RecordBatch]":
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        assert task is not None  # this runs on an executor
+        outcome = work(task.partitionId(), batches)
+        for _ in batches:  # what was refused half-way is read to its end, as Spark wants it
+            pass
+        for number in range(max(1, -(-outcome.words.size // _PIECE))):
+            words = outcome.words[number * _PIECE : (number + 1) * _PIECE]
+            yield _row(number, Outcome(outcome.parts, words, outcome.refusal))
+
+    return sum_partition
+
+
+def _adding(batches: "Iterator[RecordBatch]") -> "Iterator[RecordBatch]":
+    """Add the pieces of one number, one after the other."""
+    total: dict[int, Outcome] = {}
+    for batch in batches:
+        for row in batch.to_pylist():
+            before = [total[row["piece"]]] if row["piece"] in total else []
+            total[row["piece"]] = combined([*before, _outcome(row)])
+    for number, outcome in total.items():
+        yield _row(number, outcome)
+
+
+def _row(number: int, outcome: Outcome) -> "RecordBatch":
+    import pyarrow as pa
+
+    parts = np.asarray(outcome.parts, dtype=np.int64).tobytes()
+    values = [[number], [parts], [outcome.words.tobytes()], [outcome.refusal]]
+    kinds = [pa.int32(), pa.binary(), pa.binary(), pa.string()]
+    names = ["piece", "parts", "words", "refusal"]
+    return pa.record_batch([pa.array(v, kind) for v, kind in zip(values, kinds, strict=True)], names=names)
+
+
+def _outcome(row: dict[str, Any]) -> Outcome:
+    parts = tuple(np.frombuffer(row["parts"], dtype=np.int64).tolist())
+    return Outcome(parts, np.frombuffer(row["words"], dtype=np.int64), row["refusal"])

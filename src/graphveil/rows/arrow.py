@@ -1,0 +1,161 @@
+"""Arrow tables become rows: columns are found by name, judged by type, and cast to float64.
+
+==============================  =====================================================
+type of a column                becomes
+==============================  =====================================================
+integers, floats                the nearest float64
+booleans                        0 and 1
+decimals                        the nearest float64
+dictionaries (categories)       the value that each key stands for
+null type, nulls                NaN, hence the centre of the column
+anything else                   refused, by the name of the column and its type
+==============================  =====================================================
+
+Argument: ``privacy/proofs/totality.md`` (theorem 7).
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil.exceptions import SourceError
+from graphveil.rows.foreign import call_foreign
+from graphveil.rows.labels import codes_of_column
+from graphveil.spec.augment import Labels
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from graphveil.rows.blocks import Block
+
+__all__ = ["Selection", "batch_rows", "floats", "slabs"]
+
+_BATCH_BYTES = 2**22  # of a batch of rows in float64: a few of them wait for workers at any time
+_SLAB_BYTES = 2**20  # of rows that are turned from columns at a time: in a core's cache
+
+
+def batch_rows(n_features: int) -> int:
+    """Rows of a batch that a reader should make at a time."""
+    return max(1, _BATCH_BYTES // (8 * n_features))
+
+
+class Selection:
+    """Which columns of a table are features, and which is the label.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns that there are.
+    domain : Domain
+    labels : Labels or None
+    """
+
+    def __init__(self, names: Sequence[str], domain: Domain, labels: Labels | None) -> None:
+        label = None if labels is None else labels.column
+        self.features = domain.columns if domain.columns is not None else tuple(n for n in names if n != label)
+        self.labels = labels
+        if label in self.features:
+            raise SourceError(f"Column {label!r} is the label and cannot be a feature too: take it out of the domain.")
+        self.check_names(names)
+
+    @property
+    def wanted(self) -> list[str]:
+        """All columns that are read."""
+        if self.labels is None or self.labels.column is None:
+            return [*self.features]
+        return [*self.features, self.labels.column]
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Every wanted column must be there once."""
+        for name in self.wanted:
+            if name not in names:
+                raise SourceError(f"The source has no column {name!r}. {_suggestion(name, names)}")
+            if list(names).count(name) > 1:
+                raise SourceError(f"Column {name!r} appears more than once in the source: rename or select columns.")
+
+    def check_types(self, schema: Any) -> None:
+        """Features must be numbers, a label must be text, an integer or a boolean."""
+        for name in self.features:
+            kind = _type_of(schema, name)
+            if not _is_numeric(kind):
+                raise SourceError(
+                    f"Column {name!r} has type {kind}, which is not a number. Convert it where you know what it means, "
+                    "or leave it out with Domain(columns=...)."
+                )
+        if self.labels is not None and not _is_label(_type_of(schema, self.labels.column)):
+            kind = _type_of(schema, self.labels.column)
+            raise SourceError(f"The label column {self.labels.column!r} has type {kind}: use strings or integers.")
+
+    def blocks(self, batch: Any) -> "Iterator[Block]":
+        """Rows of a record batch, a slab at a time, with their class numbers."""
+        codes = None
+        if self.labels is not None:
+            codes = codes_of_column(batch.column(self.labels.column), self.labels)
+        columns = [call_foreign(partial(floats, batch.column(name)), "read") for name in self.features]
+        yield from slabs(columns, codes)
+
+
+def slabs(columns: "list[NDArray[np.float64]]", codes: "NDArray[np.intp] | None") -> "Iterator[Block]":
+    """Columns become rows, a few at a time."""
+    n_rows = len(columns[0])
+    step = max(1, _SLAB_BYTES // (8 * len(columns)))
+    for start in range(0, n_rows, step):
+        part = slice(start, start + step)
+        rows = np.empty((min(step, n_rows - start), len(columns)))
+        for j, column in enumerate(columns):
+            rows[:, j] = column[part]
+        yield rows, None if codes is None else codes[part]
+
+
+def _type_of(schema: Any, name: str | None) -> Any:
+    """Type of a column; of a dictionary, that of its values, because the width of its keys tells how many there are."""
+    import pyarrow.types as t
+
+    if schema.names.count(name) != 1:
+        raise SourceError(f"The columns of the source changed while it was read: {name!r} is not there once.")
+    kind = schema.field(name).type
+    return kind.value_type if t.is_dictionary(kind) else kind
+
+
+def _is_numeric(kind: Any) -> bool:
+    import pyarrow.types as t
+
+    return bool(
+        t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind) or t.is_decimal(kind) or t.is_null(kind)
+    )
+
+
+def _is_label(kind: Any) -> bool:
+    import pyarrow.types as t
+
+    text = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
+    return bool(text or t.is_integer(kind) or t.is_boolean(kind))
+
+
+def _suggestion(name: str, names: Sequence[str]) -> str:
+    """What may have been meant. Few names: those of a file without a header are values of its first record."""
+    close = get_close_matches(name, names, n=3)
+    if close:
+        return "Did you mean " + " or ".join(map(repr, close)) + "?"
+    return f"It has {len(names)} others, none of a similar name. Does the file lack a header?"
+
+
+def floats(column: Any) -> "NDArray[np.float64]":
+    """A float64 array; nulls become NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as t
+
+    if t.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if t.is_null(column.type):
+        return np.full(len(column), np.nan)
+    column = pc.cast(column, pa.float64(), safe=False)
+    if column.null_count:
+        column = pc.fill_null(column, float("nan"))
+    # Not to_numpy(): it imports pandas where pandas is installed, which takes seconds.
+    return np.asarray(np.from_dlpack(column), dtype=np.float64)

@@ -1,0 +1,278 @@
+"""Files as sources: Parquet, CSV and Arrow IPC, larger than memory, on any file system that pyarrow knows.
+
+A pass holds a few batches in memory, however large the files and their row groups are: Parquet is decoded page by page
+through buffers of a fixed size, CSV line by line; of Arrow IPC one record batch at a time is held.
+"""
+
+import os
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from graphveil.exceptions import SourceError
+from graphveil.rows.arrow import Selection, batch_rows
+from graphveil.rows.blocks import Blocks
+from graphveil.rows.foreign import call_foreign, iterate_foreign
+from graphveil.rows.lines import Lines
+from graphveil.rows.unreleased import Unreleased
+from graphveil.spec.augment import Labels
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from graphveil.rows.blocks import Block, Deferred
+
+__all__ = ["Files"]
+
+T = TypeVar("T")
+
+_NEAR, _FAR = 2**16, 2**20  # bytes of a column that are fetched at a time, from a disk or through a network
+_WILD = re.compile(r"[*?\[]")
+
+
+class Files(Blocks):
+    """Files with the same columns, read one after the other in the order of their names.
+
+    Parameters
+    ----------
+    paths : sequence of str or path
+        Files, directories, patterns or URIs.
+    domain : Domain
+        CSV files need ``columns``: their types are declared, never inferred.
+    labels : Labels or None
+        With a column.
+    """
+
+    def __init__(self, paths: Sequence[Any], domain: Domain, labels: Labels | None) -> None:
+        files = [found for path in paths for found in _listed(os.fspath(path))]
+        if any(isinstance(file, _Text) for file in files) and domain.columns is None:
+            raise SourceError(
+                "A CSV file needs Domain(columns=[...]) or bounds by name: without them a line of numbers could be "
+                "taken for names. All of these columns are read as numbers."
+            )
+        self._files = files
+        self._selection = _in_file(files[0], lambda: Selection(files[0].names(), domain, labels))
+        self.columns, self.n_features = self._selection.features, len(self._selection.features)
+        self.counted = all(isinstance(file, _Parquet) for file in files)
+        for file in files:
+            _in_file(file, partial(file.check, self._selection))
+
+    def fetch(self) -> "Iterator[Block | Deferred]":
+        for file in self._files:
+            yield from file.fetch(self._selection)
+
+    def count(self) -> int:
+        return sum(file.count(self._selection) for file in self._files)
+
+
+class _File(Unreleased):
+    """One file on a file system of pyarrow."""
+
+    def __init__(self, system: Any, path: str) -> None:
+        self.system, self.path = system, path
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Names of its columns."""
+
+    @abstractmethod
+    def check(self, selection: Selection) -> None:
+        """Refuse a file that has not the columns that are wanted."""
+
+    @abstractmethod
+    def fetch(self, selection: Selection) -> "Iterator[Block | Deferred]":
+        """Start a pass."""
+
+    @abstractmethod
+    def count(self, selection: Selection) -> int:
+        """Number of rows."""
+
+    def _named(self, doing: str) -> str:
+        return f"{doing}, file {self.path!r}"
+
+
+def _in_file(file: _File, check: Callable[[], T]) -> T:
+    """Run a check of the schema; if it refuses, let it say in which file."""
+    try:
+        return check()
+    except SourceError as error:
+        refusal = str(error)
+    raise SourceError(refusal if repr(file.path) in refusal else f"{refusal} (file {file.path!r})")
+
+
+class _Typed(_File):
+    """A file that says which types its columns have."""
+
+    @abstractmethod
+    def _schema(self) -> Any: ...
+
+    @abstractmethod
+    def _batches(self, selection: Selection) -> Any: ...
+
+    def names(self) -> list[str]:
+        return call_foreign(lambda: [str(name) for name in self._schema().names], self._named("opened"))
+
+    def check(self, selection: Selection) -> None:
+        schema = call_foreign(self._schema, self._named("opened"))
+        selection.check_names(schema.names)
+        selection.check_types(schema)
+
+    def fetch(self, selection: Selection) -> "Iterator[Block | Deferred]":
+        _in_file(self, partial(self.check, selection))  # it could have been replaced since
+        for batch in iterate_foreign(self._batches(selection), self.path):
+            yield partial(selection.blocks, batch)
+
+
+class _Parquet(_Typed):
+    def _open(self) -> Any:
+        from pyarrow.parquet import ParquetFile
+
+        # Without pre_buffer=False the bytes of the whole file stay in memory, without a buffer those of a row group.
+        size = _NEAR if self.system.type_name == "local" else _FAR
+        return ParquetFile(self.system.open_input_file(self.path), pre_buffer=False, buffer_size=size)
+
+    def _schema(self) -> Any:
+        with self._open() as file:
+            return file.schema_arrow
+
+    def _batches(self, selection: Selection) -> Any:
+        with self._open() as file:
+            yield from file.iter_batches(batch_size=batch_rows(len(selection.features)), columns=selection.wanted)
+
+    def count(self, selection: Selection) -> int:
+        return int(call_foreign(self._n_rows, self._named("opened")))
+
+    def _n_rows(self) -> int:
+        with self._open() as file:
+            return int(file.metadata.num_rows)
+
+
+class _Ipc(_Typed):
+    """An Arrow file, or a stream that was written to one."""
+
+    def _open(self, fields: list[int] | None = None) -> Any:
+        from pyarrow import ipc
+
+        file = self.system.open_input_file(self.path)
+        whole = file.read(6) == b"ARROW1"
+        file.seek(0)
+        return (ipc.open_file if whole else ipc.open_stream)(file, options=ipc.IpcReadOptions(included_fields=fields))
+
+    def _schema(self) -> Any:
+        return self._open().schema
+
+    def _batches(self, selection: Selection) -> Any:
+        schema, rows = self._schema(), batch_rows(len(selection.features))
+        reader = self._open(sorted(schema.get_field_index(name) for name in selection.wanted))
+        numbered = hasattr(reader, "get_batch")
+        for batch in map(reader.get_batch, range(reader.num_record_batches)) if numbered else reader:
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
+
+    def count(self, selection: Selection) -> int:
+        batches = iterate_foreign(self._batches(selection), self.path)
+        return sum(batch.num_rows for batch in batches)
+
+
+class _Text(_File):
+    """Lines of comma-separated values below a line of names."""
+
+    def _lines(self) -> Lines:
+        return Lines(lambda: self.system.open_input_stream(self.path, compression="detect"), self.path)
+
+    def names(self) -> list[str]:
+        return self._lines().names()
+
+    def check(self, selection: Selection) -> None:
+        selection.check_names(self.names())
+
+    def fetch(self, selection: Selection) -> "Iterator[Block | Deferred]":
+        _in_file(self, partial(self.check, selection))
+        yield from self._lines().fetch(selection)
+
+    def count(self, selection: Selection) -> int:
+        return self._lines().count()
+
+
+_KINDS: dict[str, type[_File]] = {
+    ".parquet": _Parquet,
+    ".pq": _Parquet,
+    ".csv": _Text,
+    ".csv.gz": _Text,
+    ".arrow": _Ipc,
+    ".ipc": _Ipc,
+    ".feather": _Ipc,
+}
+
+
+def _kind(path: str) -> type[_File] | None:
+    return next((kind for suffix, kind in _KINDS.items() if path.lower().endswith(suffix)), None)
+
+
+def _listed(source: str) -> list[_File]:
+    """The files that a path, a pattern or a URI stands for, in the order of their names."""
+    from pyarrow.fs import FileType, LocalFileSystem
+
+    # What cannot be a path is not repeated: arguments get mixed up, and it may be data.
+    is_path = _kind(source) is not None or "://" in source or source.startswith(("/", "./", "../"))
+    shown = repr(source) if is_path or os.path.exists(source) else "That"
+    system, path = LocalFileSystem(), source
+    if "://" in source:
+        system, path = call_foreign(partial(_from_uri, source), "opened")
+    info = call_foreign(lambda: system.get_file_info(path), "opened")
+    if info.type == FileType.File:
+        kind = _kind(path)
+        if kind is None:
+            raise SourceError(f"{shown} is no file of a known kind: its name must end in {', '.join(_KINDS)}.")
+        return [kind(system, path)]
+    pattern = None
+    if info.type == FileType.Directory:
+        base = path
+    elif _WILD.search(path):
+        base, pattern = (
+            _WILD.split(path, maxsplit=1)[0].rpartition("/")[0],
+            call_foreign(partial(_translated, path), "opened"),
+        )
+        base = base or ("/" if path.startswith("/") else ".")
+    else:
+        raise SourceError(f"{shown} is neither a file nor a directory nor a pattern that stands for files.")
+    found = [(name, kind) for name in _below(system, base, pattern) if (kind := _kind(name)) is not None]
+    if not found:
+        raise SourceError(f"{shown} stands for no file whose name ends in {', '.join(_KINDS)}.")
+    return [kind(system, name) for name, kind in found]
+
+
+def _from_uri(uri: str) -> Any:
+    """File system and path. Wildcards are no letters of a URI, and a question mark begins its options."""
+    from pyarrow.fs import FileSystem
+
+    place, mark, options = uri.partition("?")
+    wild = _WILD.search(place)
+    start = len(place) if wild is None else place.rfind("/", 0, wild.start())
+    system, base = FileSystem.from_uri(place[:start] + mark + options)
+    return system, base + place[start:]
+
+
+def _below(system: Any, base: str, pattern: "re.Pattern[str] | None") -> list[str]:
+    """Files below a directory; without a pattern, all but hidden ones, as other readers of directories do."""
+    from pyarrow.fs import FileSelector, FileType
+
+    def visible(name: str) -> bool:
+        return not any(part.startswith(("_", ".")) for part in name[len(base) :].split("/"))
+
+    selector = FileSelector(base, recursive=True)
+    found = [info.path for info in call_foreign(lambda: system.get_file_info(selector), "opened")
+             if info.type == FileType.File]  # fmt: skip
+    if pattern is None:
+        return sorted(filter(visible, found))
+    return sorted(name for name in found if pattern.fullmatch(name.removeprefix("./")))
+
+
+def _translated(path: str) -> "re.Pattern[str]":
+    """A pattern as a shell has it: * and ? stop at a slash, ** does not."""
+    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", path.removeprefix("./"))  # every second one is wild
+    plain = [re.escape(part) for part in parts[::2]]
+    special = [wild.get(part) or part.replace("[!", "[^", 1) for part in parts[1::2]]
+    return re.compile("".join(a + b for a, b in zip(plain, [*special, ""], strict=True)))

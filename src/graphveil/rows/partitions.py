@@ -1,0 +1,145 @@
+"""Rows that lie on other machines: every partition is summed where it is, and only sums of integers travel.
+
+Guarantee
+---------
+Each partition is counted once or the pass fails: sums carry the numbers of the partitions that they hold, no number may
+come twice, and all must have come in the end. An engine may therefore run a partition as often as it likes. Words add
+without rounding and without overflow, so the total is the one that a single process would have found, to the last bit.
+Proof: ``privacy/proofs/quantisation.md``.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil.exceptions import SourceError
+from graphveil.rows.blocks import Blocks, open_batch
+from graphveil.rows.foreign import without_words
+from graphveil.rows.unreleased import Statistic
+from graphveil.spec.augment import Labels
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from graphveil.rows.accumulate import Encoding, Progress, Sums
+    from graphveil.rows.blocks import Block
+
+__all__ = ["Outcome", "Partitions", "Work", "combined"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome:
+    """What some partitions came to: the sum of their words, or the reason why they cannot be summed.
+
+    It travels between the machines that hold the rows, and is never shown.
+    """
+
+    parts: tuple[int, ...]
+    words: "NDArray[np.int64]"
+    refusal: str | None = None
+
+    def __repr__(self) -> str:
+        return "<Outcome: unreleased, not shown>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Work:
+    """What is done with every partition: public facts alone, so that it may travel.
+
+    Attributes
+    ----------
+    domain : Domain
+    labels : Labels or None
+    encoder : Encoder or RawRows
+    statistics : callable
+        Makes empty statistics.
+    """
+
+    domain: Domain
+    labels: Labels | None
+    encoder: "Encoding"
+    statistics: Callable[[], list[Statistic]]
+
+    def __call__(self, part: int, batches: Iterable[Any]) -> Outcome:
+        """Sum the batches of a partition, each an array or a frame. Never raises: engines log what is raised."""
+        from graphveil.rows.accumulate import sum_blocks
+
+        nothing = np.empty(0, dtype=np.int64)
+        try:
+            opened = (self._opened(batch) for batch in batches)
+            n_rows, found = sum_blocks(
+                (block for blocks in opened for block in blocks.read()), self.encoder, self.statistics()
+            )
+            words = np.concatenate([[n_rows], *(statistic.words() for statistic in found)])
+        except SourceError as error:
+            return Outcome((part,), nothing, str(error))
+        except Exception as error:
+            return Outcome((part,), nothing, without_words(error, "read"))
+        return Outcome((part,), words)
+
+    def _opened(self, batch: Any) -> Blocks:
+        blocks = open_batch(batch, self.domain, self.labels)
+        if blocks is None:
+            raise SourceError(f"A partition is a {type(batch).__name__}; it must be an array or a data frame.")
+        return blocks
+
+    def sums(self, outcome: Outcome) -> "Sums":
+        """Number of rows and statistics from the words of all partitions."""
+        found = self.statistics()
+        ends = np.cumsum([1, *(statistic.words().size for statistic in found)])
+        count, *parts = np.split(outcome.words, ends[:-1])
+        for statistic, words in zip(found, parts, strict=True):
+            statistic.add_words(words)
+        return int(count[0]), found
+
+
+def combined(outcomes: Iterable[Outcome]) -> Outcome:
+    """The sum of outcomes: a refusal if one of them is, or if a partition has come twice."""
+    parts: list[int] = []
+    words = None
+    for outcome in outcomes:
+        if outcome.refusal is not None:
+            return outcome
+        parts += outcome.parts
+        words = outcome.words if words is None else words + outcome.words
+    if len(set(parts)) != len(parts):
+        return Outcome(tuple(parts), np.empty(0, dtype=np.int64), "A partition was counted twice by the engine.")
+    return Outcome(tuple(sorted(parts)), np.empty(0, dtype=np.int64) if words is None else words)
+
+
+class Partitions(Blocks):
+    """Rows in the partitions of an engine."""
+
+    domain: Domain
+    labels: Labels | None
+
+    def read(self) -> "Iterator[Block]":
+        raise SourceError("These rows are on other machines, and are only summed there.")
+
+    def accumulate(
+        self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
+    ) -> "Sums":
+        """One pass: number of rows, and every statistic over all of them."""
+        work = Work(self.domain, self.labels, encoder, statistics)
+        outcome, n_parts = self.run(work)
+        if outcome.refusal is not None:
+            raise SourceError(outcome.refusal)
+        if list(outcome.parts) != list(range(n_parts)):
+            raise SourceError("The engine has lost a partition, or counted one twice; nothing is used of this pass.")
+        n_rows, found = work.sums(outcome)
+        if progress is not None:
+            progress(n_rows)
+        return n_rows, found
+
+    @abstractmethod
+    def run(self, work: Work) -> tuple[Outcome, int]:
+        """Do the work on every partition and add up what it comes to; also say how many partitions there are."""
+
+    def count(self) -> int:
+        from graphveil.rows.clipping import RawRows
+
+        return self.accumulate(RawRows(self.n_features), list, None)[0]

@@ -1,0 +1,56 @@
+"""The releases that every source must reproduce to the last bit: together they ask every kind of question."""
+
+import numpy as np
+import pandas as pd
+
+import graphveil as gv
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts
+
+NAMES = ["age", "income", "x y", "d"]
+RNG = np.random.default_rng(7)
+ROWS = RNG.standard_t(3.0, size=(3000, 4)) @ np.array([[1, 0.5, 0, 0], [0, 1, 0, 0.2], [0, 0, 1, 0], [0, 0, 0, 0.01]])
+ROWS[::97, 2] = np.nan
+FRAME = pd.DataFrame(ROWS, columns=NAMES).assign(text="t", label=np.where(ROWS[:, 0] > 0, "up", "down"))
+FRAME = FRAME.astype({"text": "str", "label": "str"})
+
+# Seeded, so that the same exact sums give the same file and other ones do not.
+CALLS = {
+    "adaptive": {
+        "domain": gv.Domain(columns=NAMES, bounds=(-40, 40)),
+        "budget": gv.Budget(8.0, 1e-6),
+        "augment": "mean",
+        "rounds": "auto",
+        "random_state": 1,
+    },
+    "a private norm": {
+        "domain": gv.Domain(columns=NAMES, data_norm="private"),
+        "budget": gv.Budget(4.0, 1e-6),
+        "rounds": "auto",
+        "random_state": 2,
+    },
+    "labels": {
+        "domain": gv.Domain(columns=NAMES, bounds=(-9, 9), data_norm=1.5),
+        "budget": gv.Budget(1.0, 1e-6),
+        "augment": gv.Labels(["down", "up", "gone"], column="label"),
+        "random_state": 3,
+    },
+}
+EXPECTED = {name: gv.release(FRAME, **options) for name, options in CALLS.items()}
+ASKED = {type(a_round.query) for made in EXPECTED.values() for a_round in made.rounds}
+EVERY_KIND = {CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts}
+
+
+def assert_same_bits(source, calls=CALLS):
+    """Whatever is asked, the file of the release is the same."""
+    for name in calls:
+        assert gv.release(source, **CALLS[name]) == EXPECTED[name], name
+
+
+class Ledger:
+    """Remembers what was charged."""
+
+    def __init__(self):
+        self.charged = []
+
+    def charge(self, dataset, event):
+        self.charged.append(event)

@@ -1,0 +1,142 @@
+"""A real Dask cluster on this machine: the same bits, also when a worker is killed in the middle."""
+
+import logging
+import os
+import signal
+import uuid
+
+import dask
+import dask.array
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+import graphveil as gv
+from engines.reference import CALLS, EXPECTED, FRAME, NAMES, ROWS, Ledger, assert_same_bits
+from graphveil.exceptions import SourceError
+from graphveil.rows.partitions import Outcome, combined
+from support import everything_said
+
+pytestmark = pytest.mark.xdist_group("dask")
+CANARY = "".join(["27", "18", "28"])
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def frame(npartitions=4):
+    return dask.dataframe.from_pandas(FRAME, npartitions=npartitions)
+
+
+def test_a_cluster_gives_the_same_bits_and_only_sums_travel(client):
+    empty = FRAME[:0]
+    pieces = [FRAME[:1000], empty, FRAME[1000:1001], FRAME[1001:]]
+    assert_same_bits(dask.dataframe.from_delayed([dask.delayed(piece) for piece in pieces], meta=empty))
+
+
+def test_a_worker_that_is_killed_in_the_middle_of_a_later_pass(client, tmp_path):
+    """Its partitions are computed again by another, and count once."""
+
+    def deadly(part, folder):
+        (folder / uuid.uuid4().hex).touch()
+        if len(os.listdir(folder)) == 10:  # the third pass over four partitions
+            os.kill(os.getpid(), signal.SIGKILL)
+        return part
+
+    assert_same_bits(frame().map_partitions(deadly, tmp_path, meta=FRAME[:0]), ["adaptive"])
+    assert len(os.listdir(tmp_path)) > 4 * EXPECTED["adaptive"].n_passes  # some partitions were read once too often
+
+
+def test_a_partition_that_fails_spends_nothing_and_says_nothing(client, caplog):
+    def fails(part):
+        raise ValueError(f"cannot parse {CANARY}")
+
+    def other_schema(part, partition_info=None):
+        return part.assign(age="text") if partition_info["number"] == 2 else part
+
+    for change, message in (
+        (fails, r"failed while it was summed by Dask.*\(ValueError\)"),
+        (other_schema, "Column 'age' has"),
+    ):
+        ledger = Ledger()
+        with pytest.raises(SourceError, match=message) as caught:
+            gv.release(frame().map_partitions(change, meta=FRAME[:0]), ledger=ledger, dataset="d", **CALLS["adaptive"])
+        assert ledger.charged == []
+        assert CANARY not in everything_said(caught.value) + caplog.text
+
+
+def test_a_file_is_read_where_the_workers_are(client, tmp_path):
+    FRAME.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
+    assert_same_bits(dask.dataframe.read_parquet(tmp_path / "rows.parquet", split_row_groups=1), ["labels"])
+
+
+# ------------------------------------------------------------------ without a cluster
+WRONG = {
+    "a missing column": (lambda: frame()[["age", "d"]], "no column 'income'"),
+    "text": (lambda: frame().rename(columns={"text": "x y", "x y": "y"}), "Column 'x y' has type .*string"),
+    "three dimensions": (lambda: dask.array.zeros((4, 4, 4)), "2 dimensions"),
+    "complex": (lambda: dask.array.zeros((4, 4), dtype=complex), "dtype complex128"),
+    "a series": (lambda: frame()["age"], "Series"),
+    "too wide": (lambda: dask.array.zeros((9, 5)), "has 5 columns, the domain has 4"),
+    "no rows": (lambda: dask.array.zeros((0, 4)), "has no rows"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_schema_is_named(kind):
+    make, message = WRONG[kind]
+    with pytest.raises(SourceError, match=message):
+        gv.release(make(), **CALLS["adaptive"])
+
+
+def test_labels_beside_the_rows_and_batches_are_refused():
+    options = CALLS["labels"] | {"augment": gv.Labels(["up"])}
+    with pytest.raises(SourceError, match="must be a column of theirs"):
+        gv.release(frame(), **options)
+    with pytest.raises(SourceError, match="not to partial_fit"):
+        gv.PrivatePrecision(1.0, 1e-6, bounds=(-9, 9)).partial_fit(dask.array.from_array(ROWS))
+
+
+def test_an_estimator_fits_a_dask_frame():
+    model = gv.PrivatePrecision(4.0, 1e-6, bounds=(-20, 20), random_state=0)
+    numbers = frame()[NAMES]
+    np.testing.assert_array_equal(model.fit(numbers).precision_, model.fit(FRAME[NAMES]).precision_)
+    assert list(model.feature_names_in_) == NAMES
+
+
+def test_progress_is_told_when_a_pass_is_complete():
+    seen = []
+    gv.release(frame(), progress=seen.append, **CALLS["adaptive"])
+    assert set(seen) == {3000}
+    assert len(seen) >= 7
+
+
+def test_a_partition_counts_once():
+    one, two = Outcome((0,), np.array([1, 2])), Outcome((1,), np.array([10, 20]))
+    assert combined([one, two]).words.tolist() == [11, 22]
+    assert combined([one, two]).parts == (0, 1)
+    assert "counted twice" in combined([one, two, one]).refusal
+    assert "counted twice" in combined([combined([one, two]), one]).refusal
+    assert combined([one, Outcome((2,), np.array([]), "no column")]).refusal == "no column"
+    assert "not shown" in repr(one)
+
+
+def test_names_that_are_numbers_are_found():
+    numbered = pd.DataFrame(ROWS)
+    domain = gv.Domain(columns=["0", "1", "2", "3"], bounds=(-9, 9))
+    options = {"domain": domain, "budget": gv.Budget(1.0, 1e-6), "random_state": 0}
+    assert gv.release(dask.dataframe.from_pandas(numbered, npartitions=3), **options) == gv.release(ROWS, **options)

@@ -1,0 +1,140 @@
+"""A real Spark cluster on this machine, two executors of their own: the same bits, also when one of them is killed."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import graphveil as gv
+from engines.reference import CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
+from graphveil.engines.spark import _adding, _outcome, _row
+from graphveil.exceptions import SourceError
+from graphveil.rows.partitions import Outcome
+from support import everything_said
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(scope="module")
+def session():
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    from pyspark.sql import SparkSession
+
+    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a test is over before better machine code would pay
+    settings = {
+        "spark.driver.extraJavaOptions": quick,
+        "spark.driver.host": "127.0.0.1",
+        "spark.executor.extraJavaOptions": quick,
+        "spark.executor.memory": "512m",
+        "spark.log.level": "OFF",
+        "spark.sql.adaptive.enabled": False,
+        "spark.sql.codegen.wholeStage": False,
+        "spark.sql.shuffle.partitions": 2,
+        "spark.ui.enabled": False,
+        "spark.ui.showConsoleProgress": False,
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,640]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    made = builder.getOrCreate()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Three files, one of them without rows."""
+    folder = tmp_path_factory.mktemp("rows")
+    for number, part in enumerate((FRAME[:1700], FRAME[:0], FRAME[1700:])):
+        part.to_parquet(folder / f"{number}.parquet")
+    return folder
+
+
+def test_a_cluster_gives_the_same_bits(session, files):
+    """In every round, with rows that executors keep meanwhile, and an empty partition."""
+    frame = session.read.parquet(str(files))
+    assert_same_bits(frame, ["adaptive"])
+    assert not frame.select("age").storageLevel.useMemory  # what was kept is given back
+
+
+def test_an_executor_that_is_killed_in_the_middle(session, files, tmp_path):
+    """Its partitions are computed again by another, and count once."""
+    frame = session.read.parquet(str(files))
+    marker = str(tmp_path / "killed")
+
+    def deadly(batches):
+        import os
+        import signal
+
+        yield from batches
+        if not os.path.exists(marker):
+            with open(f"/proc/{os.getppid()}/stat") as stat:  # of the daemon that has started this worker
+                executor = int(stat.read().rpartition(")")[2].split()[1])
+            with open(f"/proc/{executor}/cmdline") as command:
+                assert "CoarseGrainedExecutorBackend" in command.read()
+            with open(marker, "w") as file:
+                file.write(str(executor))
+            os.kill(executor, signal.SIGKILL)
+
+    assert_same_bits(frame.mapInArrow(deadly, frame.schema), ["labels"])
+    assert not Path(f"/proc/{Path(marker).read_text()}").exists()
+
+
+def test_a_truncated_file_spends_nothing_and_says_nothing(session, tmp_path):
+    FRAME.to_parquet(tmp_path / "1.parquet")
+    FRAME.to_parquet(tmp_path / "2.parquet")
+    frame = session.read.parquet(str(tmp_path))
+    content = (tmp_path / "2.parquet").read_bytes()
+    (tmp_path / "2.parquet").write_bytes(content[: len(content) // 2])
+    ledger = Ledger()
+    with pytest.raises(SourceError, match="failed while it was summed by Spark") as caught:
+        gv.release(frame, ledger=ledger, dataset="d", **CALLS["labels"])
+    assert ledger.charged == []
+    assert "parquet" not in everything_said(caught.value).lower().replace("test_a_truncated", "")
+
+
+def test_a_wrong_schema_is_named_before_a_job_starts(session, files):
+    frame = session.read.parquet(str(files))
+    for source, message in (
+        (frame.drop("age"), "no column 'age'"),
+        (frame.withColumnRenamed("age", "y").withColumnRenamed("text", "age"), "Column 'age' has type string"),
+        (frame.limit(0), "has no rows"),
+    ):
+        with pytest.raises(SourceError, match=message):
+            gv.release(source, **CALLS["adaptive"])
+    with pytest.raises(SourceError, match="must be a column of theirs"):
+        gv.release(frame, **(CALLS["labels"] | {"augment": gv.Labels(["up"])}))
+
+
+@pytest.mark.nightly
+def test_types_of_columns_and_sums_in_many_pieces(session):
+    """Casts as documented; the sums of 383 columns travel in two pieces."""
+    values = np.random.default_rng(0).integers(0, 2, size=(40, 3))
+    frame = session.createDataFrame([tuple(row) for row in values.tolist()], "a int, b int, c int").coalesce(1)
+    more = [f"cast(a + {j} as float) x{j}" for j in range(380)]
+    frame = frame.selectExpr("cast(a as boolean) a", "cast(b as decimal(9, 2)) b", "nullif(c, 0) c", *more)
+    domain = gv.Domain(columns=["a", "b", "c", *(f"x{j}" for j in range(380))], bounds=(-1, 400))
+    options = {"domain": domain, "budget": gv.Budget(1.0, 1e-6), "augment": "mean", "random_state": 0}
+    with_nulls = np.where(values == 0, [0, 0, np.nan], values)
+    wide = np.hstack([with_nulls, values[:, :1] + np.arange(380)])
+    assert gv.release(frame, **options) == gv.release(wide, **options)
+
+
+# ------------------------------------------------------------------ without a session
+def test_pieces_are_added_by_number_and_partitions_count_once():
+    def piece(number, part, word):
+        return _row(number, Outcome((part,), np.array([word])))
+
+    batches = [piece(0, 0, 1), piece(1, 0, 2), piece(0, 1, 10), piece(1, 1, 20)]
+    found = {row["piece"]: _outcome(row) for batch in _adding(iter(batches)) for row in batch.to_pylist()}
+    assert {number: (outcome.parts, outcome.words.tolist()) for number, outcome in found.items()} == {
+        0: ((0, 1), [11]),
+        1: ((0, 1), [22]),
+    }
+    twice = [_outcome(row) for batch in _adding(iter([*batches, piece(0, 1, 10)])) for row in batch.to_pylist()]
+    assert "counted twice" in twice[0].refusal
+    assert EXPECTED["adaptive"].n_passes <= 9
+    assert isinstance(batches[0], pa.RecordBatch)
