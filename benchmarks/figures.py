@@ -81,7 +81,26 @@ def solvers():
     finish(figure, "solvers.png")
 
 
+def scale():
+    """Seconds of a pass against rows and against columns, with lines of slope 1 and 2."""
+    rows = [row for row in read("scale.csv") if row["what"] == "one pass"]
+    figure, both = plt.subplots(1, 2, figsize=(9, 3.6))
+    for axes, moving, fixed, slope in zip(both, ("n", "p"), ("p", "n"), (1, 2), strict=True):
+        common = max({row[fixed] for row in rows}, key=[row[fixed] for row in rows].count)
+        points = sorted((float(row[moving]), float(row["seconds"])) for row in rows if row[fixed] == common)
+        size, seconds = zip(*points, strict=True)
+        axes.loglog(size, seconds, "o-", color=OURS)
+        axes.loglog(size, [seconds[-1] * (x / size[-1]) ** slope for x in size], ":", color=GREY)
+        axes.set_xlabel(f"{'rows' if moving == 'n' else 'columns'} ({common} {'columns' if moving == 'n' else 'rows'})")
+        axes.set_ylabel("seconds of a pass")
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    finish(figure, "scale.png")
+
+
 if __name__ == "__main__":
     accuracy()
     solvers()
+    if (HERE / "results" / "scale.csv").exists():
+        scale()
     print(json.dumps([path.name for path in sorted(FIGURES.iterdir())]))
