@@ -23,7 +23,7 @@ from graphveil.metrics import partial_correlations, relative_loss, roc_auc
 from graphveil.recovery.law import NoisyCovariance
 from graphveil.recovery.network import Network, find_network
 from graphveil.recovery.precision import recover
-from graphveil.recovery.uncertainty import edge_intervals
+from graphveil.recovery.uncertainty import SEEN, edge_intervals
 from graphveil.simulate.graphs import small_world_precision
 from graphveil.spec import validate
 from graphveil.spec.budget import Budget
@@ -40,9 +40,7 @@ T = TypeVar("T")
 
 _FACTORS = (0.25, 0.5, 2.0, 4.0)  # of ε and of n, along which the forecast is drawn
 _ROWS, _ROWS_A_COLUMN, _MOST_ROWS = 30_000, 30, 200_000  # simulated in one rehearsal
-_ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
 _LARGEST_MU = 8.0  # beyond it the sampler's lattice refuses; so many rows have hardly any privacy noise left
-_SEEN = 1.96 + 0.84  # standard deviations at which a two-sided 5% test rejects four times out of five
 _SMALLEST_EPSILON, _LARGEST_EPSILON, _MOST_TIMES = 1e-6, 32.0, 1_000_000
 _CLOSE = 0.03  # relative; a search ends here
 _MOST_TRIES, _STRIDE = 12, 1.5
@@ -162,9 +160,8 @@ class _Case:
         )
 
     def smallest_edge(self, runs: "list[_Run]") -> float:
-        """From the median width of intervals on the scale of Fisher's z; 1 where there are none."""
-        widths = [run.interval_sd for run in runs if run.interval_sd is not None]
-        return float(np.tanh(_SEEN * np.median(widths)))
+        """That a run sees; 1 where nothing is seen."""
+        return float(np.median([run.smallest_edge for run in runs if run.smallest_edge is not None]))
 
 
 @dataclass(frozen=True)
@@ -173,7 +170,7 @@ class _Run:
     noise_sd: float
     error: float
     auc: float | None
-    interval_sd: float | None  # None: not looked at; infinite: there are none
+    smallest_edge: float | None  # None: not looked at; 1: nothing is seen
 
 
 def _replications(p: int) -> tuple[int, int]:
@@ -206,21 +203,13 @@ def _rehearse(case: _Case, seed: int, *, intervals: bool = True) -> _Run:
         auc=roc_auc(np.abs(partial_correlations(precision)), joined)
         if 0 < joined[pairs].sum() < pairs[0].size
         else None,
-        interval_sd=_interval_sd(noisy, network, n_eff, made.checksum) if intervals else None,
+        smallest_edge=_smallest_edge(noisy, network, n_eff, made.checksum) if intervals else None,
     )
 
 
-def _interval_sd(noisy: NoisyCovariance, network: Network, n_eff: float, checksum: str) -> float:
-    """Median standard deviation of a partial correlation, on the scale of Fisher's z; infinite without intervals."""
-    found = edge_intervals(noisy, network, n_eff, 0.95, generator_for(checksum, "edges"))
-    pairs = np.triu_indices(len(noisy.matrix), 1)
-    if found.reason is not None or not pairs[0].size:
-        return math.inf
-    return float(np.median(_fisher(found.upper[pairs]) - _fisher(found.lower[pairs]))) / (2.0 * 1.96)
-
-
-def _fisher(correlations: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    return np.asarray(np.arctanh(np.clip(correlations, -_ALMOST_ONE, _ALMOST_ONE)))
+def _smallest_edge(noisy: NoisyCovariance, network: Network, n_eff: float, checksum: str) -> float:
+    found = edge_intervals(noisy, network, n_eff, 0.95, generator_for(checksum, "edges")).smallest_edge
+    return 1.0 if found is None else found
 
 
 def _model(p: int, seed: int) -> "NDArray[np.float64]":
@@ -280,7 +269,7 @@ def _epsilon_needed(case: _Case, here: ForecastPoint, target: float) -> float | 
 
 
 def _n_eff_for(edge: float) -> float:
-    return (_SEEN / math.atanh(edge)) ** 2
+    return (SEEN / math.atanh(edge)) ** 2
 
 
 def _noise(here: ForecastPoint) -> float:

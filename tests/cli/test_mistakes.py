@@ -37,6 +37,7 @@ MISTAKES = {
     "negative epsilon": (changed(RELEASE, 1, -1), "epsilon must be"),
     "no dataset": (RELEASE[:-1], "--dataset is missing"),
     "ledger and none": ((*RELEASE, "--dataset", "x"), "--no-ledger goes with none"),
+    "over a paid release": (changed(RELEASE, "out.release", "good.release"), "is not overwritten"),
     "no such folder": (changed(RELEASE, "out.release", "none/out.release"), "folder none does not exist"),
     "output is a folder": (changed(RELEASE, "out.release", "."), "is a folder"),
     "no such release": (("show", "none.release"), "none.release does not exist"),
@@ -100,6 +101,23 @@ def test_a_bug_shows_its_kind_and_nothing_else(graphveil, patients, bounds, monk
     assert said.code == 70
     assert "ZeroDivisionError" in said.err
     assert "4242" not in said.text
+
+
+def test_a_full_disk_does_not_lose_a_release_that_was_paid_for(graphveil, patients, bounds, tmp_path, monkeypatch):
+    save, refuge = gv.Release.save, tmp_path / "refuge"
+    refuge.mkdir()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(refuge))
+
+    def full(self, path):
+        if not str(path).startswith(str(refuge)):
+            raise OSError(28, "No space left on device")
+        save(self, path)
+
+    monkeypatch.setattr(gv.Release, "save", full)
+    said = graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", bounds, "--no-ledger", "--json")
+    assert said.code == 0, said.text
+    assert "No space left" in said.err
+    assert gv.Release.load(said.json["release"]).n_samples == 4000
 
 
 def test_ctrl_c_is_not_a_traceback(graphveil, patients, bounds, monkeypatch):

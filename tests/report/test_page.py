@@ -139,7 +139,7 @@ def test_a_seeded_release_and_an_unproven_one_say_so():
 def test_a_release_that_says_nothing_is_shown_as_that(nothing):
     content = content_of(nothing)
     assert content.intervals.reason is not None
-    assert content.smallest_edge is None
+    assert content.intervals.smallest_edge is None
     assert not content.sure.any()
     html = report_html(nothing)
     assert "Every edge could have been made by the noise" in html

@@ -41,17 +41,36 @@ def test_its_words_say_its_numbers():
     for number in ("5,000 records", "worth 854", "from 0.1 on", "5,123 records", "ε = 1 "):
         assert number in said
     blind = dataclasses.replace(POINT, n_eff=12.0, smallest_edge=None)
-    said = " ".join(forecast(here=blind, records_needed=None, epsilon_needed=None).sentences)
+    asked = {"here": blind, "by_epsilon": (blind,), "by_records": (blind,)}
+    said = " ".join(forecast(**asked, records_needed=None, epsilon_needed=None).sentences)
     for words in ("fewer than the 20 variables", "No single partial correlation", "no number of records", "no ε up to"):
         assert words in said
 
 
 @pytest.mark.parametrize(
-    "changes", [{"here": None}, {"by_epsilon": (1,)}, {"target": 1.0}, {"n_features": 0}, {"budget": (1, 2)}]
+    "changes",
+    [
+        {"here": None},
+        {"by_epsilon": (1,)},
+        {"by_records": None},
+        {"by_records": ()},
+        {"records_needed": "x"},
+        {"epsilon_needed": 0},
+        {"target": 1.0},
+        {"n_features": 0},
+        {"budget": (1, 2)},
+    ],
 )
 def test_wrong_facts_are_refused(changes):
     with pytest.raises(gv.exceptions.InvalidParameter):
         forecast(**changes)
+
+
+@pytest.mark.parametrize("name", ["n_eff", "error", "epsilon", "noise_sd", "auc", "smallest_edge"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, "1", True])
+def test_wrong_points_are_refused(name, value):
+    with pytest.raises(gv.exceptions.InvalidParameter, match=name):
+        dataclasses.replace(POINT, **{name: value})
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", '{"kind": "Budget", "epsilon": 1, "delta": 1e-6}', "{" * 3000])

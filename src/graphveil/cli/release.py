@@ -1,7 +1,9 @@
 """`graphveil release`: the only verb that sees records, and the only one that spends."""
 
+import tempfile
+import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +12,10 @@ from graphveil.cli.ledger import LedgerUrl, default_ledger
 from graphveil.cli.show import say_card
 from graphveil.cli.source import records
 from graphveil.cli.speaking import AsJson, Refusal, answer, console, counting, say, verb, writable
+from graphveil.exceptions import LedgerWarning
+
+if TYPE_CHECKING:
+    from graphveil.spec.released import Release
 
 __all__ = ["release"]
 
@@ -53,7 +59,8 @@ def release(
 
         charged = {"ledger": Ledger(ledger or default_ledger()), "dataset": dataset, "key": key}
     domain, budget = read_domain(bounds), Budget(epsilon, delta)
-    writable(output)
+    if writable(output).exists() and key is None:
+        raise Refusal(f"{output} exists already, and a release that was paid for is not overwritten. Choose another.")
     with counting("Reading records", as_json) as count:
         made = make(
             records(data, domain.columns or ()),
@@ -64,7 +71,7 @@ def release(
             progress=lambda rows: count(rows, None),
             **charged,
         )
-    made.save(output)
+    output = _saved(made, output)
     facts: dict[str, Any] = {"release": str(output), "guarantee": made.guarantee, "checksum": made.checksum}
     if charged:
         left = charged["ledger"].remaining(dataset)
@@ -72,6 +79,22 @@ def release(
     if not as_json:
         say_card(console(), made)
     answer(as_json, facts, lambda out: say(out, _said(facts)))
+
+
+def _saved(made: "Release", output: Path) -> Path:
+    """Where the release was written: it is paid for, so a full disk must not lose it."""
+    try:
+        made.save(output)
+    except OSError as error:
+        refuge = Path(tempfile.gettempdir()) / f"graphveil-{made.checksum[:16]}.release"
+        made.save(refuge)
+        warnings.warn(
+            f"{output} could not be written ({error.strerror}); the release is in {refuge}.",
+            LedgerWarning,
+            stacklevel=2,
+        )
+        return refuge
+    return output
 
 
 def _said(facts: dict[str, Any]) -> str:

@@ -21,7 +21,6 @@ Matrix = NDArray[np.float64]
 _LEVEL, _FDR = 0.95, 0.1
 _EDGES_A_COLUMN, _LEAST_EDGES = 8, 200  # the path ends where there are more: nobody sees anything in them
 _NOISE_DRAWS = 9
-_SEEN = 1.96 + 0.84  # as in a forecast: standard deviations that are seen four times out of five
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +72,6 @@ class Content:
     order: NDArray[np.intp]
     spectrum: Spectrum
     notes: tuple[str, ...]
-
-    @property
-    def smallest_edge(self) -> float | None:
-        """Partial correlation that is told from noise four times out of five; None without intervals."""
-        pairs = np.triu_indices(len(self.names), 1)
-        if self.intervals.reason is not None or not pairs[0].size:
-            return None
-        ends = [np.clip(end[pairs], -1 + 1e-9, 1 - 1e-9) for end in (self.intervals.lower, self.intervals.upper)]
-        return float(np.tanh(_SEEN * np.median(np.arctanh(ends[1]) - np.arctanh(ends[0])) / (2.0 * 1.96)))
 
 
 def column_names(release: Release) -> tuple[str, ...]:

@@ -118,7 +118,7 @@ def _card(card: PrivacyCard) -> str:
 
 
 def _numbers(release: Release, content: Content) -> str:
-    smallest = content.smallest_edge
+    smallest = content.intervals.smallest_edge
     tiles = [
         (f"{release.n_samples:,}", "records"),
         (f"{len(content.names):,}", "variables"),
@@ -140,7 +140,7 @@ def _notes(content: Content) -> str:
 
 
 def _plan(release: Release, content: Content, forecast: Forecast) -> str:
-    here, smallest = forecast.here, content.smallest_edge
+    here, smallest = forecast.here, content.intervals.smallest_edge
     rows = [
         ("records", f"{here.n_samples:,}", f"{release.n_samples:,}"),
         ("variables", f"{forecast.n_features}", f"{len(content.names)}"),

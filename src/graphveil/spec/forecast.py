@@ -1,7 +1,9 @@
 """What a budget is expected to buy: numbers about simulated records, made before anything is spent."""
 
 import math
+import sys
 from dataclasses import dataclass
+from typing import Any
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
@@ -42,9 +44,10 @@ class ForecastPoint(Record):
     smallest_edge: float | None
 
     def __post_init__(self) -> None:
-        validate.integer("n_samples", self.n_samples, 1)
-        for name in ("epsilon", "n_eff", "noise_sd", "error"):
-            validate.number(name, getattr(self, name), "a number ≥ 0", 0.0, math.inf)
+        validate.integer("n_samples", self.n_samples, 1, 2**62)
+        for name in ("n_eff", "noise_sd", "error"):
+            validate.number(name, getattr(self, name), "a finite number ≥ 0", 0.0, sys.float_info.max)
+        validate.number("epsilon", self.epsilon, "a positive, finite number", 0.0, math.inf, open_ends=True)
         for name in ("auc", "smallest_edge"):
             if getattr(self, name) is not None:
                 validate.number(name, getattr(self, name), "a number in [0, 1], or None", 0.0, 1.0)
@@ -88,9 +91,16 @@ class Forecast(Record):
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
             raise InvalidParameter.of("budget", "a Budget", self.budget)
-        points = (self.here, *self.by_epsilon, *self.by_records)
-        if not all(isinstance(point, ForecastPoint) for point in points):
-            raise InvalidParameter("a forecast is made of ForecastPoint records.")
+        curves: tuple[Any, ...] = (self.by_epsilon, self.by_records)
+        for points in curves:
+            if not isinstance(points, tuple) or not all(isinstance(point, ForecastPoint) for point in points):
+                raise InvalidParameter("the curves of a forecast are tuples of ForecastPoint records.")
+            if self.here not in points:
+                raise InvalidParameter("both curves of a forecast must hold the point that was asked about.")
+        if self.records_needed is not None:
+            validate.integer("records_needed", self.records_needed, 1, 2**62)
+        if self.epsilon_needed is not None:
+            validate.number("epsilon_needed", self.epsilon_needed, "a positive number", 0.0, math.inf, open_ends=True)
         validate.integer("n_features", self.n_features, 1)
         validate.integer("rows_per_person", self.rows_per_person, 1)
         validate.number("bounds_in_sd", self.bounds_in_sd, "a positive number", 0.0, math.inf, open_ends=True)
