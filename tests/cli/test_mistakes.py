@@ -25,12 +25,12 @@ def changed(arguments, before, after):
 
 
 MISTAKES = {
-    "no such records": (changed(RELEASE, "patients.parquet", "nobody.parquet"), "nobody.parquet does not exist"),
-    "unknown ending": (changed(RELEASE, "patients.parquet", "bounds.toml"), "ending that is not known"),
+    "no such records": (changed(RELEASE, "patients.parquet", "nobody.parquet"), "is neither a file nor a directory"),
+    "unknown ending": (changed(RELEASE, "patients.parquet", "bounds.toml"), "is no file of a known kind"),
     "no such bounds": (changed(RELEASE, "bounds.toml", "none.toml"), "none.toml does not exist"),
     "bounds are no TOML": (changed(RELEASE, "bounds.toml", "patients.parquet"), "is not a TOML file"),
     "a column that is not there": (changed(RELEASE, "bounds.toml", "height.toml"), "has no column 'height'"),
-    "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "does not hold numbers"),
+    "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "which is not a number"),
     "lower above upper": (changed(RELEASE, "bounds.toml", "upside.toml"), "lower < upper"),
     "three numbers": (changed(RELEASE, "bounds.toml", "three.toml"), "[smallest, largest]"),
     "unknown setting": (changed(RELEASE, "bounds.toml", "more.toml"), "rows_per_person and [bounds] only"),

@@ -10,7 +10,6 @@ import typer
 from graphveil.cli.bounds import read_domain
 from graphveil.cli.ledger import LedgerUrl, default_ledger
 from graphveil.cli.show import say_card
-from graphveil.cli.source import records
 from graphveil.cli.speaking import AsJson, Refusal, answer, console, counting, say, verb, writable
 from graphveil.exceptions import LedgerWarning
 
@@ -22,7 +21,7 @@ __all__ = ["release"]
 
 @verb
 def release(
-    data: Annotated[Path, typer.Argument(help="The records: Parquet, CSV or Arrow.")],
+    data: Annotated[str, typer.Argument(help="The records: Parquet, CSV or Arrow; a file, directory, pattern or URI.")],
     epsilon: Annotated[float, typer.Option(help="ε to spend.")],
     delta: Annotated[float, typer.Option(help="δ to spend; well below one over the number of records.")],
     bounds: Annotated[Path, typer.Option(help="What each column can be; see `graphveil bounds template`.")],
@@ -63,7 +62,7 @@ def release(
         raise Refusal(f"{output} exists already, and a release that was paid for is not overwritten. Choose another.")
     with counting("Reading records", as_json) as count:
         made = make(
-            records(data, domain.columns or ()),
+            data,
             domain=domain,
             budget=budget,
             augment="mean",
