@@ -3,10 +3,12 @@
 import os
 import pwd
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -82,20 +84,18 @@ def as_somebody_else(action):
 
 
 @pytest.fixture
-def shared(tmp_path_factory):
-    """A folder and a ledger that belong to whoever :func:`as_somebody_else` becomes."""
-    folder = tmp_path_factory.mktemp("shared")
+def shared():
+    """A folder and a ledger that belong to whoever :func:`as_somebody_else` becomes, and where he can find them."""
+    folder = Path(tempfile.mkdtemp(prefix="graphveil-shared-"))
     ledger = opened(folder / "ledger.db")
     release(ledger, key="before")
     if os.geteuid() == 0:
         account = pwd.getpwnam("nobody")
         for each in (folder, folder / "ledger.db"):
             os.chown(each, account.pw_uid, account.pw_gid)
-        for parent in (folder.parent, folder.parent.parent):
-            parent.chmod(0o755)
     yield folder, ledger
     folder.chmod(0o700)
-    (folder / "ledger.db").chmod(0o600)
+    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o400, 0o700), (0o600, 0o500), (0o000, 0o700), (0o600, 0o000)])
