@@ -32,7 +32,8 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
     pair : str, default "orthogonal"
         Which neighbours, and which way in: "orthogonal", "vanishing", "missing", "one column", "long rows", "huge
         rows", "two rows a person", "mean", "labels", "frame", "batches", "collected", "paper", "private norm",
-        "adaptive", "adaptive mean", "adaptive cells" or "adaptive long rows".
+        "adaptive", "adaptive mean", "adaptive cells" or "adaptive long rows". The paper's mechanism is proved up to
+        ε = 1 only; a private norm needs ε of at least 1 with so few rows.
     runs : int, default 20000
         Releases of each data set: about a millisecond each, with adaptive rounds about twenty.
     confidence : float, default 0.999
