@@ -4,6 +4,7 @@ import numpy as np
 
 from graphveil.auditing.attacker import Attacker
 from graphveil.auditing.attacks import ATTACKS, Seen, strength
+from graphveil.auditing.bounds import mu_shown
 from graphveil.auditing.pairs import Pair, pair_named
 from graphveil.auditing.result import Audit
 from graphveil.exceptions import InvalidParameter
@@ -35,7 +36,8 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
         "adaptive", "adaptive mean", "adaptive cells" or "adaptive long rows". The paper's mechanism is proved up to
         ε = 1 only; a private norm needs ε of at least 1 with so few rows.
     runs : int, default 20000
-        Releases of each data set: about a millisecond each, with adaptive rounds about twenty.
+        Releases of each data set: about a millisecond each, with adaptive rounds about twenty. With too few, not even
+        perfect guesses could prove the claim wrong, and the verdict says so.
     confidence : float, default 0.999
         Of the bound, all attacks together.
 
@@ -66,7 +68,8 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
     alpha = (1.0 - confidence) / len(ATTACKS)
     shown = {attack: strength(attack, without, within, alpha) for attack in ATTACKS}
     best = max(shown, key=lambda attack: shown[attack])
-    return Audit(pair, budget, claimed, shown[best], confidence, best, runs)
+    largest = float(mu_shown(runs, 0, runs, alpha))
+    return Audit(pair, budget, claimed, shown[best], largest, confidence, best, runs)
 
 
 def _played(pair: Pair, budget: Budget, runs: int) -> tuple[float, Seen, Seen]:

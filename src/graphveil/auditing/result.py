@@ -21,6 +21,8 @@ class Audit:
         What the release says it costs: it is μ-GDP with this μ.
     mu_low : float
         What the attack proves it to cost at least.
+    largest_mu : float
+        What perfect guesses in as many runs would have proved. Below ``claimed_mu``, the audit could not fail.
     confidence : float
         The probability with which ``mu_low`` is below the truth, whatever the truth is, is at least this.
     attack : str
@@ -33,6 +35,7 @@ class Audit:
     budget: Budget
     claimed_mu: float
     mu_low: float
+    largest_mu: float
     confidence: float
     attack: str
     runs: int
@@ -47,6 +50,8 @@ class Audit:
         """The outcome in words. An audit can find a fault; it cannot prove that there is none."""
         if self.broken:
             return "BROKEN: neighbours can be told apart better than claimed"
+        if self.largest_mu <= self.claimed_mu:
+            return f"cannot tell: so few runs prove no more than μ = {self.largest_mu:.3g}, whatever the attack finds"
         return f"not broken; the attack reaches {self.mu_low / self.claimed_mu:.0%} of the claim"
 
     def __repr__(self) -> str:
