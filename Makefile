@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint types pytest nightly oldest lock sbom bench paper paper-quick clean
+.PHONY: help demo test lint types pytest nightly oldest lock sbom bench docs paper paper-quick clean
 
 help:           ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,13 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/figures.py
 	$(BIN)/python benchmarks/attacker.py
 	$(BIN)/python benchmarks/timing.py
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs  ## the site, into build/site; a broken link or docstring is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 $(VENV)/.paper: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[paper]'

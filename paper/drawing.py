@@ -132,7 +132,7 @@ def slopes(path: Path, panels: list) -> None:
                 end = draws.mean(axis=1)[-1]
                 axes.plot(places, end * (places / places[-1]) ** slope, color=colour, lw=0.6, alpha=0.8)
                 start = (places[0], end * (places[0] / places[-1]) ** slope)
-                axes.annotate(f"{slope:g}", start, xytext=(-14, -2), textcoords="offset points", size=7, color=colour)
+                axes.annotate(f"{slope:g}", start, xytext=(3, 4), textcoords="offset points", size=7, color=colour)
         axes.set(xscale="log", yscale="log", xlabel=label)
         if places[-1] < 1000:
             axes.set_xticks(places, [f"{place:g}" for place in places], minor=False)

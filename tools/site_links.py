@@ -46,3 +46,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return f"{match['text']}({up}files/{path}{match['anchor'] or ''})"
 
     return _LINK.sub(changed, markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Docstrings name things by Sphinx roles; the site shows the name alone."""
+    return re.sub(r":(?:class|func|meth|attr|mod):<code>~?(?:[\w.]*\.)?(\w+)</code>", r"<code>\1</code>", html)
