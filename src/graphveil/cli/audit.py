@@ -32,6 +32,7 @@ def audit(
         "delta": delta,
         "claimed_mu": found.claimed_mu,
         "shown_mu": found.mu_low,
+        "largest_mu": found.largest_mu,
         "confidence": found.confidence,
         "attack": found.attack,
         "runs": found.runs,
