@@ -194,7 +194,8 @@ def test_the_program_itself(released, tmp_path):
     assert "the number of records, 4000, is public" in " ".join(shown.stdout.replace("│", " ").split())
     piped = subprocess.run(f"{BIN} show {released} | head -1", shell=True, capture_output=True, text=True, check=True)
     assert piped.stderr == ""
-    assert "complete" in run("--show-completion", env={**os.environ, "SHELL": "/bin/bash"}).stdout
+    asked = {"_GRAPHVEIL_COMPLETE": "complete_bash", "COMP_WORDS": "graphveil re", "COMP_CWORD": "1"}
+    assert run(env=os.environ | asked).stdout.split() == ["release", "report"]
 
 
 def test_help_costs_at_most_three_times_numpy():
