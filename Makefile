@@ -34,7 +34,7 @@ types: $(VENV)/.dev  ## strict types of src/
 	$(BIN)/mypy
 
 pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
-	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2 --dist loadgroup
+	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2
 
 nightly: $(VENV)/.dev ## what takes minutes: kills, loads, long audits, fuzzing
 	GRAPHVEIL_STRICT=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m nightly tests

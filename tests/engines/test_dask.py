@@ -19,7 +19,6 @@ from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import Outcome, combined
 from support import everything_said
 
-pytestmark = pytest.mark.xdist_group("dask")
 CANARY = "".join(["27", "18", "28"])
 
 
@@ -30,7 +29,7 @@ def client():
             n_workers=2,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster) as client,
@@ -42,14 +41,14 @@ def frame(npartitions=4):
     return dask.dataframe.from_pandas(FRAME, npartitions=npartitions)
 
 
-def test_a_cluster_gives_the_same_bits_and_only_sums_travel(client):
+def check_same_bits(folder, caplog):
     empty = FRAME[:0]
     pieces = [FRAME[:1000], empty, FRAME[1000:1001], FRAME[1001:]]
-    assert_same_bits(dask.dataframe.from_delayed([dask.delayed(piece) for piece in pieces], meta=empty))
+    assert_same_bits(dask.dataframe.from_delayed([dask.delayed(piece) for piece in pieces], meta=empty), ["labels"])
 
 
-def test_a_worker_that_is_killed_in_the_middle_of_a_later_pass(client, tmp_path):
-    """Its partitions are computed again by another, and count once."""
+def check_killed_worker(folder, caplog):
+    """In the middle of a later pass; its partitions are computed again by another, and count once."""
 
     def deadly(part, folder):
         (folder / uuid.uuid4().hex).touch()
@@ -57,11 +56,11 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_later_pass(client, tmp_path)
             os.kill(os.getpid(), signal.SIGKILL)
         return part
 
-    assert_same_bits(frame().map_partitions(deadly, tmp_path, meta=FRAME[:0]), ["adaptive"])
-    assert len(os.listdir(tmp_path)) > 4 * EXPECTED["adaptive"].n_passes  # some partitions were read once too often
+    assert_same_bits(frame().map_partitions(deadly, folder, meta=FRAME[:0]), ["adaptive"])
+    assert len(os.listdir(folder)) > 4 * EXPECTED["adaptive"].n_passes  # some partitions were read once too often
 
 
-def test_a_partition_that_fails_spends_nothing_and_says_nothing(client, caplog):
+def check_failing_partitions(folder, caplog):
     def fails(part):
         raise ValueError(f"cannot parse {CANARY}")
 
@@ -79,9 +78,20 @@ def test_a_partition_that_fails_spends_nothing_and_says_nothing(client, caplog):
         assert CANARY not in everything_said(caught.value) + caplog.text
 
 
-def test_a_file_is_read_where_the_workers_are(client, tmp_path):
-    FRAME.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
-    assert_same_bits(dask.dataframe.read_parquet(tmp_path / "rows.parquet", split_row_groups=1), ["labels"])
+def check_file(folder, caplog):
+    FRAME.to_parquet(folder / "rows.parquet", row_group_size=1000)
+    assert_same_bits(dask.dataframe.read_parquet(folder / "rows.parquet", split_row_groups=1), ["labels"])
+
+
+CHECKS = [check_same_bits, check_killed_worker, check_failing_partitions, check_file]
+
+
+def test_a_cluster_from_end_to_end(client, tmp_path, caplog):
+    """One test, so that one process of a parallel run starts one cluster."""
+    for check in CHECKS:
+        folder = tmp_path / check.__name__
+        folder.mkdir()
+        check(folder, caplog)
 
 
 # ------------------------------------------------------------------ without a cluster

@@ -15,8 +15,6 @@ from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import Outcome
 from support import everything_said
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 @pytest.fixture(scope="module")
 def session():
@@ -53,17 +51,17 @@ def files(tmp_path_factory):
     return folder
 
 
-def test_a_cluster_gives_the_same_bits(session, files):
+def check_same_bits(session, files, folder):
     """In every round, with rows that executors keep meanwhile, and an empty partition."""
     frame = session.read.parquet(str(files))
     assert_same_bits(frame, ["adaptive"])
     assert not frame.select("age").storageLevel.useMemory  # what was kept is given back
 
 
-def test_an_executor_that_is_killed_in_the_middle(session, files, tmp_path):
-    """Its partitions are computed again by another, and count once."""
+def check_killed_executor(session, files, folder):
+    """In the middle of a pass; its partitions are computed again by another, and count once."""
     frame = session.read.parquet(str(files))
-    marker = str(tmp_path / "killed")
+    marker = str(folder / "killed")
 
     def deadly(batches):
         import os
@@ -83,20 +81,22 @@ def test_an_executor_that_is_killed_in_the_middle(session, files, tmp_path):
     assert not Path(f"/proc/{Path(marker).read_text()}").exists()
 
 
-def test_a_truncated_file_spends_nothing_and_says_nothing(session, tmp_path):
-    FRAME.to_parquet(tmp_path / "1.parquet")
-    FRAME.to_parquet(tmp_path / "2.parquet")
-    frame = session.read.parquet(str(tmp_path))
-    content = (tmp_path / "2.parquet").read_bytes()
-    (tmp_path / "2.parquet").write_bytes(content[: len(content) // 2])
+def check_truncated_file(session, files, folder):
+    """Nothing is spent and nothing is said about it but that it failed."""
+    FRAME.to_parquet(folder / "1.parquet")
+    FRAME.to_parquet(folder / "2.parquet")
+    frame = session.read.parquet(str(folder))
+    content = (folder / "2.parquet").read_bytes()
+    (folder / "2.parquet").write_bytes(content[: len(content) // 2])
     ledger = Ledger()
     with pytest.raises(SourceError, match="failed while it was summed by Spark") as caught:
         gv.release(frame, ledger=ledger, dataset="d", **CALLS["labels"])
     assert ledger.charged == []
-    assert "parquet" not in everything_said(caught.value).lower().replace("test_a_truncated", "")
+    assert "parquet" not in everything_said(caught.value).lower()
 
 
-def test_a_wrong_schema_is_named_before_a_job_starts(session, files):
+def check_wrong_schema(session, files, folder):
+    """It is named before a job starts."""
     frame = session.read.parquet(str(files))
     for source, message in (
         (frame.drop("age"), "no column 'age'"),
@@ -107,6 +107,17 @@ def test_a_wrong_schema_is_named_before_a_job_starts(session, files):
             gv.release(source, **CALLS["adaptive"])
     with pytest.raises(SourceError, match="must be a column of theirs"):
         gv.release(frame, **(CALLS["labels"] | {"augment": gv.Labels(["up"])}))
+
+
+CHECKS = [check_same_bits, check_killed_executor, check_truncated_file, check_wrong_schema]
+
+
+def test_a_cluster_from_end_to_end(session, files, tmp_path):
+    """One test, so that one process of a parallel run starts one cluster."""
+    for check in CHECKS:
+        folder = tmp_path / check.__name__
+        folder.mkdir()
+        check(session, files, folder)
 
 
 @pytest.mark.nightly

@@ -78,8 +78,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 
         Parameters
         ----------
-        X : array, data frame, or collection of such batches
-            The records.
+        X : array, data frame, path, or collection of batches
+            The records, as in :func:`graphveil.release`.
         y : ignored
         """
         made = release(X, rounds=self._rounds(), **self._release_options())
@@ -93,7 +93,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 
         Parameters
         ----------
-        X : array, data frame, or collection of such batches
+        X : array, data frame, path, or collection of batches
             More records. ``rows_per_person`` counts over all batches.
         y : ignored
         """
