@@ -25,7 +25,13 @@ def edges(page):
 
 
 def rows(page):
-    return [row.split("\t") for row in page.locator("#edges tbody tr").all_inner_texts()]
+    return [[cell.strip() for cell in row.split("\t")] for row in page.locator("#edges tbody tr").all_inner_texts()]
+
+
+def strong_only(page):
+    """Hide weak edges: how many there are differs from release to release, and the table has pages."""
+    page.get_by_role("slider", name="Smallest edge shown").fill("0.1")
+    assert 5 <= edges(page) <= 20
 
 
 def node(page, name):
@@ -71,6 +77,7 @@ def test_the_sliders_change_the_number_of_edges(page, html):
 
 
 def test_sign_and_strength_are_seen_without_colour(page):
+    strong_only(page)
     dashes = page.evaluate(
         "Object.fromEntries(['positive', 'negative', 'unsure'].map((kind) =>"
         " [kind, getComputedStyle(document.querySelector('.legend .' + kind)).strokeDasharray]))"
@@ -86,6 +93,7 @@ def test_the_table_sorts(page):
     def heading(name):
         return page.locator("#edges th", has=page.get_by_role("button", name=name, exact=True))
 
+    strong_only(page)
     sizes = [abs(float(row[2].replace("−", "-"))) for row in rows(page)]
     assert sizes == sorted(sizes, reverse=True)
     assert heading("Estimate").get_attribute("aria-sort") == "descending"
@@ -130,12 +138,17 @@ def test_hover_says_name_and_interval(page):
     assert "lncoins" in tip.inner_text()
     page.mouse.move(5, 5)
     assert tip.is_hidden()
-    middle = page.evaluate(
-        "() => { const e = document.querySelector('#network .hit:last-of-type'), l = e.getTotalLength() * 0.35;"
-        " const at = e.getPointAtLength(l).matrixTransform(e.getScreenCTM()); return [at.x, at.y]; }"
-    )
-    page.mouse.move(*middle)
-    assert re.search(r"estimate [+−]0\.\d\d, [+−]0\.\d\d to [+−]0\.\d\d", tip.inner_text())
+    told = []
+    for share in (0.3, 0.4, 0.5, 0.6, 0.7):  # a node or another edge may lie over some point of this one
+        point = page.evaluate(
+            "(share) => { const e = document.querySelector('#network .hit:last-of-type');"
+            " const at = e.getPointAtLength(e.getTotalLength() * share).matrixTransform(e.getScreenCTM());"
+            " return [at.x, at.y]; }",
+            share,
+        )
+        page.mouse.move(*point)
+        told.append(tip.text_content())
+    assert any(re.search(r"estimate [+−]0\.\d\d, [+−]0\.\d\d to [+−]0\.\d\d", text) for text in told)
 
 
 def test_nodes_are_dragged_and_edges_follow(page):
@@ -210,6 +223,8 @@ def test_text_has_contrast(visit, html, keep, scheme):
     page = visit(html, color_scheme=scheme)
     keep(page, f"top-{scheme}")
     keep(page, f"whole-{scheme}", full_page=True)
+    page.get_by_label("all pairs").check()
+    page.get_by_role("button", name="Next").click()  # where the pairs are that could be noise
     back = luminance(page.evaluate("getComputedStyle(document.querySelector('section')).backgroundColor"))
     assert (back > 0.5) == (scheme == "light")
     for where in (
