@@ -33,8 +33,8 @@ def licence_of(name: str) -> str:
     classified = [
         text.rsplit(" :: ", 1)[1] for text in facts.get_all("Classifier", []) if text.startswith("License ::")
     ]
-    written = (facts["License"] or "").strip().splitlines()
-    return facts["License-Expression"] or next(iter([*classified, *written]), "unknown")
+    written = (facts.get("License") or "").strip().splitlines()
+    return facts.get("License-Expression") or next(iter([*classified, *written]), "unknown")
 
 
 def component(name: str) -> dict[str, object]:
