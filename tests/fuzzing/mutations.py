@@ -76,9 +76,9 @@ def mutated_release(content, rng):
     """A hostile variant of the bytes of a release; half of them with a checksum that fits."""
     action = rng.randrange(5)
     if action == 0:
-        return _mutated_bytes(content, rng)
+        return mutated_bytes(content, rng)
     if action == 1:
-        body = _mutated_bytes(content[:-32], rng)
+        body = mutated_bytes(content[:-32], rng)
         return _signed(body)
     header, arrays = release_file.decode(content, "x")
     shapes = [[[name, values.size] for name, values in group.items()] for group in arrays]
@@ -108,7 +108,7 @@ def _signed(body):
     return body + hashlib.sha256(body).digest()
 
 
-def _mutated_bytes(content, rng):
+def mutated_bytes(content, rng):
     data = bytearray(content)
     for _ in range(rng.choice([1, 2, 10])):
         at = rng.randrange(len(data) + 1)

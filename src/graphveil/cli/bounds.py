@@ -65,12 +65,12 @@ def read_domain(path: Path) -> "Domain":
 
     try:
         content = tomllib.loads(existing(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # bad TOML, bad UTF-8, a number of too many digits, endless brackets
         where = f": {error}" if isinstance(error, tomllib.TOMLDecodeError) else ""
         raise Refusal(f"{path} is not a TOML file{where}. Make one with `graphveil bounds template`.") from None
     odd = set(content) - {"rows_per_person", "bounds"}
     if odd or not isinstance(content.get("bounds"), dict) or not content["bounds"]:
-        what = f"it has {', '.join(sorted(odd))}" if odd else "it has no columns under [bounds]"
+        what = f"it has {_shortened(', '.join(sorted(odd)))}" if odd else "it has no columns under [bounds]"
         raise Refusal(f"{path} must have rows_per_person and [bounds] only; {what}.")
     for name, pair in content["bounds"].items():
         _check_pair(path, name, pair)
@@ -86,6 +86,10 @@ def _check_pair(path: Path, name: str, pair: Any) -> None:
     numbers = isinstance(pair, list) and all(isinstance(end, int | float) and not isinstance(end, bool) for end in pair)
     if not numbers or len(pair) != 2:
         raise Refusal(f"{path}: column {name!r} must be [smallest, largest], two numbers.")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def _key(name: str) -> str:
