@@ -116,8 +116,28 @@ def test_long_lines_and_a_byte_order_mark(monkeypatch):
     assert Lines(lambda: pa.BufferReader(b"\xef\xbb\xbfa,b"), "f").names() == ["a", "b"]
     monkeypatch.setattr(lines, "_LONGEST", 100)
     monkeypatch.setattr(lines, "_BLOCK", 64)
-    with pytest.raises(gv.exceptions.SourceError, match="a line of more than 100 bytes"):
-        parsed(long)
+    with pytest.raises(gv.exceptions.SourceError, match="The first line of the file 'f' has more than 100 bytes"):
+        Lines(lambda: pa.BufferReader(b"a" * 300), "f").names()
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 100])  # never more than the longest line
+@pytest.mark.parametrize("before", range(0, 60, 7))
+def test_a_line_that_is_too_long_is_a_record_without_numbers(monkeypatch, block, before):
+    """Whether a release succeeds does not depend on a line, and what it becomes does not depend on its neighbours."""
+    monkeypatch.setattr(lines, "_LONGEST", 100)
+    monkeypatch.setattr(lines, "_BLOCK", block)
+    first = b"1," + b"t" * before + b",2\n"
+    fits, too_long = b"3," + b"t" * 95 + b",4\n", b"3," + b"t" * 97 + b",4\n"
+    assert (len(fits), len(too_long)) == (100, 102)  # with their ends
+    nothing = [np.nan, np.nan]
+    for text, expected in (
+        (first + fits + b"5,t,6\n", [[1, 2], [3, 4], [5, 6]]),
+        (first + too_long + b"5,t,6\n", [[1, 2], nothing, [5, 6]]),
+        (first + too_long * 2 + b"5,t,6\n" + too_long, [[1, 2], nothing, nothing, [5, 6], nothing]),
+        (first + too_long[:-1], [[1, 2], nothing]),
+        (first + b"7" * 1000, [[1, 2], nothing]),
+    ):
+        np.testing.assert_array_equal(parsed(text), expected)
 
 
 def test_no_cell_is_ever_quoted(tmp_path, caplog, capfd):

@@ -3,8 +3,8 @@ r"""Lines of comma-separated values: every line is one record, whatever it holds
 Guarantee
 ---------
 A record is a line that is not blank, and becomes a row that depends on nothing but that line and the names above it: a
-cell that is not a number is NaN, and so are all cells of a line that has not as many as there are names. No line
-raises, none is dropped, none is swallowed by a quotation mark that another left open. Argument:
+cell that is not a number is NaN, and so are all cells of a line that has not as many as there are names, or more than
+64 MB. No line raises, none is dropped, none is swallowed by a quotation mark that another left open. Argument:
 ``privacy/proofs/totality.md`` (theorem 7).
 
 Lines are parsed by pyarrow, whole blocks at a time as declared numbers. Its complaints quote cells, so they are not
@@ -31,7 +31,8 @@ __all__ = ["Lines"]
 
 _BLOCK = 2**22  # bytes that are read at a time,
 _CACHED = 2**20  # and parsed at a time, because the cells of so many fit a cache
-_LONGEST = 2**26  # bytes of a line
+_LONGEST = 2**26  # bytes of a line, more than a block has;
+_TOO_LONG = b"x"  # stands for one that has more: a record like any other, without a number
 _MARK = b"\xef\xbb\xbf"  # of UTF-8; spreadsheets write it
 # What pyarrow takes for a number, but for NaN, which need not be told from what is none.
 _NUMBER = r"^[ \t]*[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)[ \t]*$"
@@ -79,19 +80,24 @@ class Lines:
 
     def _blocks(self) -> Iterator[tuple[bytes, bytes]]:
         """Pairs: the first line of the file, and some lines below it, all of them ended."""
-        head, rest = b"", b""
+        head, rest, is_long = b"", b"", False
         for data in iterate_foreign(_chunks(self._start), self._name):
-            cut = data.rfind(b"\n") + 1
-            if not cut:
-                rest += data
-                if len(rest) > _LONGEST:
-                    raise SourceError(f"The file {self._name!r} has a line of more than {_LONGEST:,} bytes.")
+            end = data.find(b"\n")
+            is_long = is_long or len(rest) + (len(data) if end < 0 else end) > _LONGEST
+            if is_long and not head:
+                raise SourceError(f"The first line of the file {self._name!r} has more than {_LONGEST:,} bytes.")
+            if end < 0:
+                rest = b"" if is_long else rest + data
                 continue
-            block, rest = rest + data[:cut], data[cut:]
+            cut = data.rfind(b"\n") + 1
+            block, rest = _TOO_LONG + data[end:cut] if is_long else rest + data[:cut], data[cut:]
+            is_long = False
             if not head:
                 first, _, block = block.removeprefix(_MARK).partition(b"\n")
                 head = first + b"\n"
             yield head, block
+        if is_long or len(rest) > _LONGEST:
+            rest = _TOO_LONG
         if rest:  # the last line may lack its end
             yield (head, rest + b"\n") if head else (rest.removeprefix(_MARK) + b"\n", b"")
 
