@@ -8,7 +8,7 @@ N_i of standard deviation sd_i on a lattice. A :class:`ReleaseEvent` says what o
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
@@ -16,7 +16,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.gdp import delta_of, epsilon_of
 from graphveil.spec.record import Record
 
-__all__ = ["GaussianStep", "NoiseGroup", "ReleaseEvent", "guarantee_sentence"]
+__all__ = ["Cost", "GaussianStep", "NoiseGroup", "ReleaseEvent", "guarantee_sentence"]
 
 _POSITIVE = "a positive, finite number"
 
@@ -87,8 +87,41 @@ def _written_up(value: float) -> str:
     return str(Context(prec=5, rounding=ROUND_CEILING).create_decimal(value).normalize())
 
 
+class Cost:
+    """What follows from μ, η, the budget and the seed, for one release and for several."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def budget(self) -> Budget: ...  # noqa: D102 - a declaration
+        @property
+        def mu(self) -> float: ...  # noqa: D102 - a declaration
+        @property
+        def eta(self) -> float: ...  # noqa: D102 - a declaration
+        @property
+        def seeded(self) -> bool: ...  # noqa: D102 - a declaration
+
+    @property
+    def charged_mu(self) -> float:
+        """What a ledger must count: ∞ for a seeded release."""
+        return math.inf if self.seeded else self.mu
+
+    def delta(self, epsilon: float) -> float:
+        """The δ that really holds at ε, lattice included."""
+        return 1.0 if self.seeded else delta_of(self.mu, epsilon, self.eta)
+
+    def epsilon(self, delta: float) -> float:
+        """The ε that really holds at δ, lattice included."""
+        return epsilon_of(self.charged_mu, delta, self.eta)
+
+    @property
+    def keeps_budget(self) -> bool:
+        """Whether the (ε, δ) that was asked for, the largest of several, really holds."""
+        return not self.seeded and self.delta(self.budget.epsilon) <= self.budget.delta
+
+
 @dataclass(frozen=True)
-class ReleaseEvent(Record):
+class ReleaseEvent(Cost, Record):
     """What one release was charged, all rounds together.
 
     Parameters
@@ -130,24 +163,6 @@ class ReleaseEvent(Record):
         validate.integer("rows_per_person", self.rows_per_person, 1)
         validate.choice("neighbours", self.neighbours, ["replace"])
         validate.flag("seeded", self.seeded)
-
-    @property
-    def charged_mu(self) -> float:
-        """What a ledger must count: ∞ for a seeded release."""
-        return math.inf if self.seeded else self.mu
-
-    def delta(self, epsilon: float) -> float:
-        """The δ that really holds at ε, lattice included."""
-        return 1.0 if self.seeded else delta_of(self.mu, epsilon, self.eta)
-
-    def epsilon(self, delta: float) -> float:
-        """The ε that really holds at δ, lattice included."""
-        return epsilon_of(self.charged_mu, delta, self.eta)
-
-    @property
-    def keeps_budget(self) -> bool:
-        """Whether the (ε, δ) that was asked for really holds."""
-        return not self.seeded and self.delta(self.budget.epsilon) <= self.budget.delta
 
     @property
     def sentence(self) -> str:

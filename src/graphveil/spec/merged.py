@@ -16,8 +16,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.spec import release_file, validate
 from graphveil.spec.augment import Constant, Labels
 from graphveil.spec.budget import Budget
-from graphveil.spec.events import ReleaseEvent, guarantee_sentence
-from graphveil.spec.gdp import delta_of, epsilon_of
+from graphveil.spec.events import Cost, ReleaseEvent, guarantee_sentence
 from graphveil.spec.record import Record
 from graphveil.spec.released import Release
 
@@ -32,7 +31,7 @@ _WEIGHTS = ("rows", "inverse variance")
 
 
 @dataclass(frozen=True)
-class MergedEvent(Record):
+class MergedEvent(Cost, Record):
     """What the sites have spent, and on whom.
 
     A person with rows at ``sites_per_person`` of the sites is protected by μ = √Σμ² and η = Ση over those of them that
@@ -95,24 +94,6 @@ class MergedEvent(Record):
     def seeded(self) -> bool:
         """Whether any of the releases is a simulation: then the whole is none of anybody's protection."""
         return any(site.seeded for site in self.sites)
-
-    @property
-    def charged_mu(self) -> float:
-        """∞ when a part was seeded."""
-        return math.inf if self.seeded else self.mu
-
-    def delta(self, epsilon: float) -> float:
-        """The δ that holds at ε."""
-        return 1.0 if self.seeded else delta_of(self.mu, epsilon, self.eta)
-
-    def epsilon(self, delta: float) -> float:
-        """The ε that holds at δ."""
-        return epsilon_of(self.charged_mu, delta, self.eta)
-
-    @property
-    def keeps_budget(self) -> bool:
-        """Whether the largest ε and δ of the sites hold for the whole."""
-        return not self.seeded and self.delta(self.budget.epsilon) <= self.budget.delta
 
     @property
     def sentence(self) -> str:
