@@ -223,7 +223,7 @@ def test_wrong_options_are_named(options, message):
 
 def test_norms_that_sites_have_found_for_themselves_may_differ():
     domain = gv.Domain(data_norm="private")
-    parts = [site(ROWS[part], domain=domain, rounds="auto", epsilon=4.0) for part in SITES]
+    parts = sites(rounds="auto", seed=0, domain=domain, epsilon=4.0)
     merged = gv.merge_releases(parts)
     assert merged.domain.data_norm == max(part.domain.data_norm for part in parts)
     assert merged.norm_is_private
