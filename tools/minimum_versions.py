@@ -4,15 +4,18 @@ import re
 import tomllib
 from pathlib import Path
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+FILE = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
 # Tools that check the source, and a peer that is not a dependency: their age says nothing about graphveil.
 TOOLS = {"mypy", "ruff", "dp-accounting"}
 
 
 def oldest() -> list[str]:
     """Exact requirements for what runs, and for what runs the tests."""
+    project, groups = FILE["project"], FILE["dependency-groups"]
+    extras = [text for extra in project["optional-dependencies"].values() for text in extra]
+    plain = [text for name in ("paper", "dev") for text in groups[name] if isinstance(text, str)]
     found = []
-    for text in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]:
+    for text in [*project["dependencies"], *extras, *plain]:
         name, version = re.fullmatch(r"([\w-]+)(?:\[[\w,-]+\])?>=([\d.]+)(?:,.*)?", text).groups()
         found.append(name if name in TOOLS else f"{name}=={version}")
     return found

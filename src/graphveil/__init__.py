@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from graphveil.spec.merged import merge_releases as merge_releases
     from graphveil.spec.released import Release as Release
 
-__version__ = "0.1.0.dev0"
-
 # name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy, numba or opendp.
 _HOME = {
     "Audit": "graphveil.auditing.result",
@@ -80,6 +78,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _MODULES:
         value = import_module(f"graphveil.{name}")
+    elif name == "__version__":
+        value = import_module("importlib.metadata").version("graphveil")
     else:
         raise AttributeError(f"module 'graphveil' has no attribute {name!r}")
     globals()[name] = value

@@ -77,7 +77,7 @@ def _same_size(
 
 
 def relative_loss(estimate: ArrayLike, truth: ArrayLike, norm: Literal["l1", "F", "l2"] = "F") -> float:
-    r"""Relative error of a matrix, :math:`\|\hat\Theta - \Theta\| / \|\Theta\|`, in one of the paper's three norms.
+    """Relative error of a matrix, ‖Θ̂ − Θ‖ / ‖Θ‖, in one of the paper's three norms.
 
     Parameters
     ----------
@@ -130,11 +130,11 @@ def _relative_eigenvalues(theta_hat: NDArray[np.float64], theta: NDArray[np.floa
 
 
 def entropy_loss(estimate: ArrayLike, truth: ArrayLike) -> float:
-    r"""Stein's loss of a precision matrix, with :math:`\Sigma = \Theta^{-1}`.
+    """Stein's loss of a precision matrix, with Σ = Θ⁻¹.
 
-    .. math:: \mathrm{tr}(\Sigma\hat\Theta) - \log\det(\Sigma\hat\Theta) - p = \sum_i e_i - \log(1 + e_i),
+        tr(ΣΘ̂) − log det(ΣΘ̂) − p = Σ_i e_i − log(1 + e_i),
 
-    where :math:`1 + e_i` are the eigenvalues of :math:`\Sigma\hat\Theta`.
+    where 1 + e_i are the eigenvalues of ΣΘ̂.
 
     Parameters
     ----------
@@ -162,10 +162,9 @@ def entropy_loss(estimate: ArrayLike, truth: ArrayLike) -> float:
 
 
 def kullback_leibler(estimate: ArrayLike, truth: ArrayLike) -> float:
-    r"""Kullback–Leibler divergence of :math:`N(0, \hat\Theta^{-1})` from :math:`N(0, \Theta^{-1})`, the truth, in nats.
+    """Kullback–Leibler divergence of N(0, Θ̂⁻¹) from N(0, Θ⁻¹), the truth, in nats.
 
-    .. math:: E_\Theta \log\frac{f_\Theta(x)}{f_{\hat\Theta}(x)}
-              = \tfrac12\{\mathrm{tr}(\Sigma\hat\Theta) - \log\det(\Sigma\hat\Theta) - p\},
+        E_Θ log(f_Θ(x) / f_Θ̂(x)) = ½ {tr(ΣΘ̂) − log det(ΣΘ̂) − p},
 
     half of `entropy_loss`: what a row costs, on average, when it is coded by the estimate.
 
@@ -190,9 +189,9 @@ def kullback_leibler(estimate: ArrayLike, truth: ArrayLike) -> float:
 
 
 def quadratic_loss(estimate: ArrayLike, truth: ArrayLike) -> float:
-    r"""Quadratic loss of a precision matrix, :math:`\mathrm{tr}\{(\Sigma\hat\Theta - I)^2\}` with Σ = Θ⁻¹.
+    """Quadratic loss of a precision matrix, tr (ΣΘ̂ − I)², with Σ = Θ⁻¹.
 
-    It equals :math:`\|\Sigma^{1/2}\hat\Theta\Sigma^{1/2} - I\|_F^2` and is twice `entropy_loss` to second order at the
+    It equals ‖Σ^½ Θ̂ Σ^½ − I‖²_F and is twice `entropy_loss` to second order at the
     truth. Unlike the Frobenius loss it does not depend on the units of the variables.
 
     Parameters
@@ -217,9 +216,9 @@ def quadratic_loss(estimate: ArrayLike, truth: ArrayLike) -> float:
 
 
 def negative_log_likelihood(precision: ArrayLike, second_moment: ArrayLike) -> float:
-    r"""The paper's negative log-likelihood, :math:`-\log\det\Theta + \mathrm{tr}(S\Theta)`.
+    """The paper's negative log-likelihood, −log det Θ + tr(SΘ).
 
-    Twice the average over rows of :math:`-\log f_\Theta(x)`, less the constant p log 2π.
+    Twice the average over rows of −log f_Θ(x), less the constant p log 2π.
 
     Parameters
     ----------
@@ -246,7 +245,7 @@ def negative_log_likelihood(precision: ArrayLike, second_moment: ArrayLike) -> f
 
 
 def partial_correlations(precision: ArrayLike) -> NDArray[np.float64]:
-    r"""Correlation of each pair of variables given all others, :math:`-\theta_{ij}/\sqrt{\theta_{ii}\theta_{jj}}`.
+    """Correlation of each pair of variables given all others, −θ_ij/√(θ_ii θ_jj).
 
     Parameters
     ----------
@@ -446,7 +445,7 @@ def roc_curve(scores: ArrayLike, truth: ArrayLike) -> RocCurve:
 
 
 def roc_auc(scores: ArrayLike, truth: ArrayLike) -> float:
-    r"""Area under the ROC curve of a ranking: :math:`P(s_{edge} > s_{other}) + \tfrac12 P(s_{edge} = s_{other})`.
+    """Area under the ROC curve of a ranking: P(s_edge > s_other) + ½ P(s_edge = s_other).
 
     The Mann–Whitney statistic, counted in whole numbers: exact, ties included.
 

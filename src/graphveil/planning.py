@@ -1,4 +1,4 @@
-r"""What a budget buys, before it is spent: the release is rehearsed on simulated records.
+"""What a budget buys, before it is spent: the release is rehearsed on simulated records.
 
 Nothing here has seen a record. Rows are drawn from public models (small worlds, standardised, Gaussian), and go through
 the same gate and the same recovery as real ones, with seeded noise.

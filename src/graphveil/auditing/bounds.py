@@ -1,4 +1,4 @@
-r"""From guesses to a lower bound on μ that holds whatever the mechanism does.
+"""From guesses to a lower bound on μ that holds whatever the mechanism does.
 
 An attacker who says "the record is there" with probability TPR when it is and FPR when it is not has shown that the
 mechanism is not μ-GDP for any μ below Φ⁻¹(TPR) - Φ⁻¹(FPR): that is the trade-off curve of N(0, 1) against N(μ, 1). The

@@ -15,13 +15,13 @@ __all__ = ["audit"]
 
 
 def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confidence: float = 0.999) -> Audit:
-    r"""Try to break the guarantee of :func:`graphveil.release`, on this machine, as it is installed.
+    """Try to break the guarantee of :func:`graphveil.release`, on this machine, as it is installed.
 
     Two data sets that differ in one record, chosen so that the proofs' inequalities are equalities, are released again
     and again. An attacker who knows everything but which of the two it is guesses from each release, and the guesses
     prove a lower bound
 
-    .. math:: μ_{low} = Φ^{-1}(\mathrm{TPR}_{low}) - Φ^{-1}(\mathrm{FPR}_{up})
+        μ_low = Φ⁻¹(TPR_low) − Φ⁻¹(FPR_up)
 
     on what the release costs. Above the claim, the guarantee is broken. Far below the claim, the attack is weak or the
     runs are few: for ``"orthogonal"`` 20,000 runs a side reach more than 85% of the claim at ε = 4.

@@ -24,7 +24,7 @@ _LEAST_SHARE = 0.01  # of a class: noise may say that there is none
 
 
 class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    r"""Linear discriminant analysis under differential privacy: class shares, class means and scatter in one release.
+    """Linear discriminant analysis under differential privacy: class shares, class means and scatter in one release.
 
     The labels join the rows as indicator columns, and mean and covariance of all columns are released together, in
     adaptive rounds and with one charge. Class shares are the means of the indicators, class means follow from their

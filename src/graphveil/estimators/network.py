@@ -22,7 +22,7 @@ __all__ = ["PrivateGraphicalLasso"]
 
 
 class PrivateGraphicalLasso(PrintedEstimator):
-    r"""Sparse precision matrix under differential privacy: which columns are tied to which, when all others are known.
+    """Sparse precision matrix under differential privacy: which columns are tied to which, when all others are known.
 
     Minimises −log det Θ + tr(SΘ) + Σ λ_ij |Θ_ij|. By default S is the release before denoising, whose noise is known
     entry by entry, and λ_ij follows that noise; how strongly is chosen on the release itself, at no cost. Edges that

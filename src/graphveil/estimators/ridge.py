@@ -15,7 +15,7 @@ __all__ = ["PrivateRidge"]
 
 
 class PrivateRidge(PrintedEstimator):
-    r"""Ridge precision matrix under differential privacy: −log det Θ + tr(SΘ) + α‖Θ − T‖² at its minimum.
+    """Ridge precision matrix under differential privacy: −log det Θ + tr(SΘ) + α‖Θ − T‖² at its minimum.
 
     By default S is the denoised correlation matrix, T the identity, and the result is brought back to the columns'
     units: α does not depend on them, and a large α tends to independent columns with the right variances. With

@@ -98,7 +98,7 @@ def classical_sd(sensitivity: float, budget: Budget, *, allow_unproven: bool) ->
 
 
 def lattice_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, allowed_eta: float) -> GaussianStep:
-    r"""Choose the lattice of a noisy vector, fine enough that η ≤ ``allowed_eta``, and describe the step.
+    """Choose the lattice of a noisy vector, fine enough that η ≤ ``allowed_eta``, and describe the step.
 
     A coordinate with noise of standard deviation s on the lattice gℤ, g = 2^e, costs a total variation of at most
     (g/s)²/16 against the Gaussian rounded to gℤ. The data are integers: for e ≤ 0 they are on the lattice; for e > 0

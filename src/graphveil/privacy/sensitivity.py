@@ -1,4 +1,4 @@
-r"""How far each answer can move when one person's rows are replaced.
+"""How far each answer can move when one person's rows are replaced.
 
 Rows are integers here (``spec/lattice.py``), and so are the parameters of the questions: these are statements about
 integers, computed in Python integers and rounded up once.
@@ -13,12 +13,12 @@ __all__ = ["cell_sensitivity", "histogram_sensitivity", "mean_sensitivity", "mom
 
 
 def moment_sensitivity(total_square: int, rows_per_person: int) -> float:
-    r"""L2 sensitivity of (svec M, tr M) for M = Σ kkᵀ over rows with ‖k‖² ≤ ``total_square``, rounded up.
+    """L2 sensitivity of (svec M, tr M) for M = Σ kkᵀ over rows with ‖k‖² ≤ ``total_square``, rounded up.
 
     svec M is the diagonal and √2 times the entries above it, an isometry for the Frobenius norm. Replacing a row x by
     y moves M by D = xxᵀ - yyᵀ, and with a = ‖x‖², b = ‖y‖²
 
-    .. math:: ‖D‖_F² + (\mathrm{tr}\,D)² = 2(a² + b² - ab) - 2(x·y)² ≤ 2\,\max(a, b)².
+        ‖D‖²_F + (tr D)² = 2(a² + b² − ab) − 2(x·y)² ≤ 2 max(a, b)².
 
     So the bound is √2·``total_square``, with the trace or without, and k rows move it by at most k times as much.
 

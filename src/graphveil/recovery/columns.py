@@ -1,4 +1,4 @@
-r"""First questions: the mean and the variance of every column, and narrower bounds where the public ones drown it.
+"""First questions: the mean and the variance of every column, and narrower bounds where the public ones drown it.
 
 All numbers are in scaled units: the public box is [-1, 1] for every column.
 """

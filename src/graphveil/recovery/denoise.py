@@ -1,4 +1,4 @@
-r"""Shrinkage of a noisy symmetric matrix whose noise law is known: never invert a noisy spectrum.
+"""Shrinkage of a noisy symmetric matrix whose noise law is known: never invert a noisy spectrum.
 
 Y = C + E with E a symmetric Gaussian matrix (standard deviation s on the diagonal, s/√2 off it), its trace known
 better. The noise is invariant under rotations and says nothing about directions, so the eigenvectors of Y are kept

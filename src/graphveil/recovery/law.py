@@ -1,4 +1,4 @@
-r"""A released covariance before denoising, and the law of its noise: what every judgement about edges rests on.
+"""A released covariance before denoising, and the law of its noise: what every judgement about edges rests on.
 
 The released matrix is Y = Σ + B E B' + Z. E is the privacy noise of the last round, a symmetric Gaussian matrix with
 standard deviation s on the diagonal and s/√2 off it, brought back by B from the coordinates in which it was added; a

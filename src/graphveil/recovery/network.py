@@ -1,4 +1,4 @@
-r"""A sparse precision matrix from a release, with penalties that know the noise, their scale chosen for free.
+"""A sparse precision matrix from a release, with penalties that know the noise, their scale chosen for free.
 
 The penalty of an entry is κ times the standard deviation of its noise, times a weight that is 1 where an edge could be
 noise and nearly 0 where it could not. Weights come from two rounds of the same fit: one step of the local linear

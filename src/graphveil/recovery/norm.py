@@ -1,4 +1,4 @@
-r"""A bound of the rows' norm, for users who have no public one: two noisy histograms of norms.
+"""A bound of the rows' norm, for users who have no public one: two noisy histograms of norms.
 
 The first has wide bins over 77 decades and only finds where rows are; the second has narrow bins from there upwards and
 finds where they end. Every row falls into exactly one bin of each, so both are ordinary steps of the gate

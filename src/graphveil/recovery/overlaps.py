@@ -1,9 +1,9 @@
-r"""How eigenvectors of a noisy matrix overlap with those of the matrix behind it.
+"""How eigenvectors of a noisy matrix overlap with those of the matrix behind it.
 
 Let Y = C + E, where C has eigenvalues τ_j and E is a symmetric Gaussian matrix with E_ii ~ N(0, s²), E_ij ~ N(0, s²/2).
 With v = s²p/2, the resolvent of Y at z is that of C at ω(z), where
 
-.. math:: ω + \frac{v}{p} \sum_j \frac{1}{ω - τ_j} = z, \qquad \mathrm{Im}\,ω ≥ \mathrm{Im}\,z > 0
+    ω + (v/p) Σ_j 1/(ω − τ_j) = z,  Im ω ≥ Im z > 0
 
 (free additive convolution with a semicircle; Biane 1997). The squared overlap of an eigenvector of Y at l with one
 of C at τ_j is proportional to -Im 1/(ω(l + i0) - τ_j) (Allez and Bouchaud 2014; Bun et al. 2016).

@@ -1,4 +1,4 @@
-r"""The radius to which whitened rows are shortened, from a noisy histogram of their norms.
+"""The radius to which whitened rows are shortened, from a noisy histogram of their norms.
 
 Shortening to R keeps the share c(R) = E min(r, R)²/E r² of the second moment and costs noise that grows with R². The
 best R minimises (1 - c)²p + p(p + 1)/2 (σ(R)/c)², the squared bias plus the variance of the rescaled matrix.

@@ -1,4 +1,4 @@
-r"""The adaptive recipe: which questions to ask, in which order, with which share of the budget.
+"""The adaptive recipe: which questions to ask, in which order, with which share of the budget.
 
 A generator that yields questions and is sent noisy answers. It lives here, where neither rows nor the sampler can be
 imported, so that later questions depend on earlier *answers* alone: the layers of the package are the proof. The

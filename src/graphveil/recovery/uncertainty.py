@@ -1,8 +1,8 @@
-r"""How sure is an edge? Intervals of partial correlations that count privacy noise and sampling noise.
+"""How sure is an edge? Intervals of partial correlations that count privacy noise and sampling noise.
 
 A sparse estimate Θ̂ is biased towards zero, so it is corrected by one Newton step (Janková and van de Geer 2015),
 
-.. math:: T = 2\hat\Theta - \hat\Theta Y\hat\Theta, \qquad T - \Theta \approx -\Theta(Y - \Sigma)\Theta,
+    T = 2Θ̂ − Θ̂YΘ̂,  T − Θ ≈ −Θ(Y − Σ)Θ,
 
 whose noise has a known law: that of the release (`graphveil.recovery.law`). The partial correlation
 -T_ij/√(T_ii T_jj) then has a standard deviation in closed form, by the delta method, on the scale of Fisher's z. What

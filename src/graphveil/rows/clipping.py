@@ -1,4 +1,4 @@
-r"""The total clip: any record becomes an integer row inside a fixed ball. No record raises, none is dropped.
+"""The total clip: any record becomes an integer row inside a fixed ball. No record raises, none is dropped.
 
 Guarantee
 ---------

@@ -1,4 +1,4 @@
-r"""Lines of comma-separated values: every line is one record, whatever it holds.
+"""Lines of comma-separated values: every line is one record, whatever it holds.
 
 Guarantee
 ---------

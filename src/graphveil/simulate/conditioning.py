@@ -41,12 +41,12 @@ def unit_diagonal_precision(weights: NDArray[np.float64], condition_number: floa
 def precision_from_graph(
     graph: ArrayLike, *, condition_number: float = 10.0, random_state: RandomState = None
 ) -> NDArray[np.float64]:
-    r"""Precision matrix with the edges of a given graph.
+    """Precision matrix with the edges of a given graph.
 
-    .. math:: \Theta = I + A/\alpha, \qquad a_{ij} = s_{ij} u_{ij} \text{ on the edges, } 0 \text{ elsewhere,}
+        Θ = I + A/α,  a_ij = s_ij u_ij on the edges and 0 elsewhere,
 
-    with independent random signs :math:`s_{ij}`, :math:`u_{ij}` uniform on [½, 1], and :math:`\alpha` such that
-    :math:`\lambda_{\max}(\Theta)/\lambda_{\min}(\Theta)` is the condition number asked for.
+    with independent random signs s_ij, u_ij uniform on [½, 1], and α such that
+    λ_max(Θ)/λ_min(Θ) is the condition number asked for.
 
     Parameters
     ----------

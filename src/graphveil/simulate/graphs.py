@@ -194,7 +194,7 @@ def block_precision(
 
 
 def band_precision(p: int, bandwidth: int = 2, *, condition_number: float = 10.0) -> NDArray[np.float64]:
-    r"""Precision matrix of a time series: :math:`\theta_{ij} \propto 2^{-|i-j|}` for 0 < |i − j| ≤ bandwidth, else 0.
+    """Precision matrix of a time series: θ_ij ∝ 2^−|i − j| for 0 < |i − j| ≤ bandwidth, else 0.
 
     Nothing is random here. With bandwidth 2 and condition number 10 it tends to the paper's Model 3 as p grows.
 

@@ -27,7 +27,7 @@ WISHART_COLUMNS = 10_000
 
 
 def wishart_precision(p: int, random_state: RandomState = None) -> NDArray[np.float64]:
-    r"""Model 1, unstructured and dense: :math:`\Theta = WW^T/10000`, where W is p × 10000 of standard normals.
+    """Model 1, unstructured and dense: Θ = WW'/10000, where W is p × 10000 of standard normals.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def wishart_precision(p: int, random_state: RandomState = None) -> NDArray[np.fl
     -------
     ndarray of shape (p, p)
         Close to the identity: entries deviate by 0.01 or so, eigenvalues lie near
-        :math:`(1 \pm \sqrt{p/10000})^2`, which is [0.81, 1.21] for p = 100.
+        (1 ± √(p/10000))², which is [0.81, 1.21] for p = 100.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def wishart_precision(p: int, random_state: RandomState = None) -> NDArray[np.fl
 
 
 def full_precision(p: int) -> NDArray[np.float64]:
-    r"""Model 2, structured and dense: :math:`\theta_{ii} = 1` and :math:`\theta_{ij} = 0.5` for all i ≠ j.
+    """Model 2, structured and dense: θ_ii = 1 and θ_ij = 0.5 for all i ≠ j.
 
     Θ = ½(I + 𝟏𝟏ᵀ) has the eigenvalues ½ (p − 1 times) and (p + 1)/2: its condition number is p + 1.
 
@@ -79,10 +79,10 @@ def full_precision(p: int) -> NDArray[np.float64]:
 
 
 def autoregressive_precision(p: int) -> NDArray[np.float64]:
-    r"""Model 3, structured and sparse (AR(2)): 1 on the diagonal, 0.5 beside it, 0.25 one further, else 0.
+    """Model 3, structured and sparse (AR(2)): 1 on the diagonal, 0.5 beside it, 0.25 one further, else 0.
 
-    The symbol of this Toeplitz matrix is :math:`1 + \cos\omega + \tfrac12\cos 2\omega = (\cos\omega + \tfrac12)^2 +
-    \tfrac14`, so every eigenvalue lies in [¼, 2½] and the condition number is below 10 whatever p is.
+    The symbol of this Toeplitz matrix is 1 + cos ω + ½ cos 2ω = (cos ω + ½)² + ¼, so every eigenvalue lies in
+    [¼, 2½] and the condition number is below 10 whatever p is.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ def autoregressive_precision(p: int) -> NDArray[np.float64]:
 
 
 def random_sparse_precision(p: int, random_state: RandomState = None) -> NDArray[np.float64]:
-    r"""Model 4, unstructured and sparse (Cai, Liu and Luo 2011).
+    """Model 4, unstructured and sparse (Cai, Liu and Luo 2011).
 
-    :math:`\Theta_0 = A + \alpha I`, each pair of A joined by 0.5 with probability 0.1 and by 0 otherwise, α such that
+    Θ₀ = A + αI, each pair of A joined by 0.5 with probability 0.1 and by 0 otherwise, α such that
     the condition number is p; then divided by its (constant) diagonal.
 
     Parameters

@@ -41,7 +41,7 @@ def _gaussian(L: NDArray[np.float64], n_samples: int, rng: np.random.Generator) 
 
 
 def gaussian_rows(precision: ArrayLike, n_samples: int, random_state: RandomState = None) -> NDArray[np.float64]:
-    r"""Independent rows from :math:`N(0, \Theta^{-1})`.
+    """Independent rows from N(0, Θ⁻¹).
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def gaussian_rows(precision: ArrayLike, n_samples: int, random_state: RandomStat
 def student_rows(
     precision: ArrayLike, n_samples: int, degrees_of_freedom: float = 5.0, random_state: RandomState = None
 ) -> NDArray[np.float64]:
-    r"""Independent rows from the multivariate t distribution whose *covariance* is :math:`\Theta^{-1}`.
+    """Independent rows from the multivariate t distribution whose *covariance* is Θ⁻¹.
 
-    .. math:: x = g \sqrt{(\nu - 2)/w}, \qquad g \sim N(0, \Theta^{-1}), \; w \sim \chi^2_\nu \text{ independent.}
+        x = g √((ν − 2)/w),  where g ~ N(0, Θ⁻¹) and w ~ χ²_ν are independent
 
     One w for the whole row: large rows are large in every variable. For ν > 4 each margin has the excess kurtosis
-    6/(ν − 4), and :math:`E(x^T\Theta x)^2 = p(p+2)(\nu-2)/(\nu-4)`; for ν ≤ 4 fourth moments do not exist. A zero of Θ
+    6/(ν − 4), and E(x'Θx)² = p(p + 2)(ν − 2)/(ν − 4); for ν ≤ 4 fourth moments do not exist. A zero of Θ
     is a zero partial correlation, though not an independence.
 
     Parameters
@@ -107,15 +107,14 @@ def student_rows(
 def lognormal_rows(
     precision: ArrayLike, n_samples: int, log_standard_deviation: float = 1.0, random_state: RandomState = None
 ) -> NDArray[np.float64]:
-    r"""Independent rows with skewed, lognormal margins and the conditional independences of Θ.
+    """Independent rows with skewed, lognormal margins and the conditional independences of Θ.
 
-    With :math:`\Sigma = \Theta^{-1}`, :math:`g \sim N(0, \Sigma)` and s the standard deviation of the logarithm,
+    With Σ = Θ⁻¹, g ~ N(0, Σ) and s the standard deviation of the logarithm,
 
-    .. math:: x_i = \sqrt{\Sigma_{ii}} \,
-              \frac{\exp(s g_i/\sqrt{\Sigma_{ii}}) - e^{s^2/2}}{\sqrt{(e^{s^2} - 1)\, e^{s^2}}}
+        x_i = √Σ_ii (exp(s g_i / √Σ_ii) − exp(s²/2)) / √((exp(s²) − 1) exp(s²))
 
-    has mean 0, variance :math:`\Sigma_{ii}` and, for correlations :math:`r_{ij}` of Σ, the covariances
-    :math:`\sqrt{\Sigma_{ii}\Sigma_{jj}} \, (e^{s^2 r_{ij}} - 1)/(e^{s^2} - 1)`. Monotone margins leave the graph of
+    has mean 0, variance Σ_ii and, for correlations r_ij of Σ, the covariances
+    √(Σ_ii Σ_jj) (exp(s² r_ij) − 1)/(exp(s²) − 1). Monotone margins leave the graph of
     conditional independences as it is (a nonparanormal, Liu, Lafferty and Wasserman 2009), but the inverse of *this*
     covariance is Θ only in the limit s → 0.
 
@@ -154,7 +153,7 @@ def lognormal_rows(
 def contaminated_rows(
     precision: ArrayLike, n_samples: int, n_outliers: int = 3, scale: float = 1000.0, random_state: RandomState = None
 ) -> NDArray[np.float64]:
-    r"""Rows from :math:`N(0, \Theta^{-1})`, a few of which are then multiplied by a huge number.
+    """Rows from N(0, Θ⁻¹), a few of which are then multiplied by a huge number.
 
     What a slipped decimal point or a sentinel value does to a file. Θ describes the other rows; with the same seed they
     are those of `gaussian_rows`.

@@ -1,9 +1,9 @@
-r"""How far a pair of points is from optimal, from one sparse factorisation.
+"""How far a pair of points is from optimal, from one sparse factorisation.
 
 Let W lie on the side of the box that complements Θ, so that tr(SΘ) + Σ A|Θ| = tr(WΘ), and let Θ ≻ 0. E = ΘW − I has the
 eigenvalues of the symmetric Θ^½WΘ^½ − I, real numbers e_i, and the duality gap is
 
-.. math:: \operatorname{tr}(W\Theta) - \log\det\Theta - \log\det W - p = \sum_i e_i - \log(1 + e_i).
+    tr(WΘ) − log det Θ − log det W − p = Σ_i e_i − log(1 + e_i).
 
 With r² = tr(E²) = Σ e_i² no |e_i| exceeds r. If r < 1 then W ≻ 0, and the sum is largest when all of r² is in one
 eigenvalue −r: the gap is at most −r − log(1 − r). So W need not be factored. Nothing cancels here, unlike in the

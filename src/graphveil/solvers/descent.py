@@ -1,11 +1,11 @@
-r"""The graphical lasso by block-coordinate ascent on its dual, certified.
+"""The graphical lasso by block-coordinate ascent on its dual, certified.
 
 With the penalty of the diagonal folded into S, the dual is max log det W over W ≻ 0 in the box |W_ij − S_ij| ≤ A_ij,
 W_ii = S_ii. Fix all of W but row and column j. With W₁₁ the rest, w the row and s its part of S, log det W =
 log det W₁₁ + log(S_jj − w'W₁₁⁻¹w), so the best row minimises w'W₁₁⁻¹w over the box around s. The dual of that small
 problem is a lasso,
 
-.. math:: \min_\beta\ \tfrac12\beta'W_{11}\beta - s'\beta + \sum_k A_{jk}|\beta_k|, \qquad w = W_{11}\beta,
+    minimise ½β'W₁₁β − s'β + Σ_k A_jk |β_k| over β,  w = W₁₁β,
 
 whose β gives the column of Θ = W⁻¹ too: Θ_jj = 1 / (S_jj − w'β), Θ_j = −Θ_jj β. A row solved exactly raises log det W;
 from a feasible W ≻ 0 all later W are positive definite, which an indefinite S needs and the classical start W = S does
@@ -65,7 +65,7 @@ def graphical_lasso(
     max_iter: int = 1000,
     warm_start: Solution | None = None,
 ) -> Solution:
-    r"""Minimise −log det Θ + tr(SΘ) + Σ α_ij |Θ_ij| over Θ ≻ 0, to a certified duality gap.
+    """Minimise −log det Θ + tr(SΘ) + Σ α_ij |Θ_ij| over Θ ≻ 0, to a certified duality gap.
 
     Parameters
     ----------

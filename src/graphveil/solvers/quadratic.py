@@ -1,12 +1,12 @@
-r"""The Θ step of the alternating directions: the positive definite root of ρΘ² − MΘ − I = 0, from one M to the next.
+"""The Θ step of the alternating directions: the positive definite root of ρΘ² − MΘ − I = 0, from one M to the next.
 
-In the eigenvectors of M it is :math:`(\delta_i + \sqrt{\delta_i^2 + 4\rho}) / 2\rho`. From one iteration to the next M
+In the eigenvectors of M it is (δ_i + √(δ_i² + 4ρ)) / 2ρ. From one iteration to the next M
 turns little, and a product of two matrices costs a twenty-fifth of an eigendecomposition (measured at p = 100). So the
 last eigenvectors Q are kept: H = Q'MQ is nearly diagonal, and Newton's method with the derivative at its diagonal,
 
-.. math:: X \leftarrow X + \frac{2I + HX + XH - 2\rho X^2}{r_i + r_j}, \qquad r_i = \sqrt{h_{ii}^2 + 4\rho},
+    X ← X + (2I + HX + XH − 2ρX²) / (r_i + r_j),  r_i = √(h_ii² + 4ρ),
 
-gains a factor of about :math:`2\sqrt\rho / \|H - \mathrm{diag}\,H\|` in every step. It starts from the first-order
+gains a factor of about 2√ρ / ‖H − diag H‖ in every step. It starts from the first-order
 perturbation of the root (Daleckii and Krein), which is usually good to ten digits already.
 """
 

@@ -18,11 +18,11 @@ Matrix = NDArray[np.float64]
 
 
 def ridge_precision(S: ArrayLike, alpha: ArrayLike, target: ArrayLike | None = None) -> Matrix:
-    r"""Minimise −log det Θ + tr(SΘ) + α‖Θ − T‖²_F over Θ ≻ 0.
+    """Minimise −log det Θ + tr(SΘ) + α‖Θ − T‖²_F over Θ ≻ 0.
 
     Any symmetric S has exactly one minimiser, however negative its eigenvalues. With T = 0 and S = MφM',
 
-    .. math:: \hat\Theta = M\,\mathrm{diag}\bigl(2 / (\varphi_i + \sqrt{\varphi_i^2 + 8\alpha})\bigr)\,M'
+        Θ̂ = M diag(2 / (φ_i + √(φ_i² + 8α))) M'
 
     which is equation 3.1 of the paper. For φ_i < 0 the denominator cancels and (√(φ_i² + 8α) − φ_i) / (4α), the same
     number, is used. A target T replaces S by S − 2αT (van Wieringen and Peeters, with their λ = 2α).

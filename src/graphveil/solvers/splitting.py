@@ -43,13 +43,11 @@ def admm(
     max_iter: int = 2000,
     start: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Solution:
-    r"""Minimise −log det Θ + tr(SΘ) + Σ α_ij |Θ_ij| by alternating directions.
+    """Minimise −log det Θ + tr(SΘ) + Σ α_ij |Θ_ij| by alternating directions.
 
-    .. math::
-        \Theta^{k+1} &= \arg\min_\Theta\ -\log|\Theta| + \mathrm{tr}(S\Theta)
-            + \tfrac\rho2\|\Theta - Z^k + U^k\|_F^2 \\
-        Z^{k+1} &= \arg\min_Z\ \alpha\|Z\|_1 + \tfrac\rho2\|\Theta^{k+1} - Z + U^k\|_F^2 \\
-        U^{k+1} &= U^k + \Theta^{k+1} - Z^{k+1}
+        Θ ← argmin over Θ of −log|Θ| + tr(SΘ) + ρ/2 ‖Θ − Z + U‖²_F
+        Z ← argmin over Z of α‖Z‖₁ + ρ/2 ‖Θ − Z + U‖²_F
+        U ← U + Θ − Z
 
     With ρ(Z − U) − S = QδQ' the first is Q diag((δ_i + √(δ_i² + 4ρ)) / 2ρ) Q', the second soft thresholding at α/ρ.
 

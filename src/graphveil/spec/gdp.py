@@ -1,9 +1,9 @@
-r"""The exchange between μ-GDP and (ε, δ), always rounded to the private side.
+"""The exchange between μ-GDP and (ε, δ), always rounded to the private side.
 
 A mechanism is μ-GDP when telling two neighbouring data sets apart from its output is at least as hard as telling
 N(0, 1) from N(μ, 1). It is then (ε, δ)-private exactly for δ at least
 
-.. math:: δ_μ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ)
+    δ_μ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ)
 
 (Balle and Wang 2018, theorem 8; Dong, Roth and Su 2022, corollary 2.13). With u = ε/μ - μ/2 and w = ε/μ + μ/2 we have
 w² - u² = 2ε, hence e^ε Φ(-w) = ½ erfcx(w/√2) e^{-u²/2}: nothing overflows, and the difference is taken between two

@@ -1,4 +1,4 @@
-r"""The fixed integer lattice on which rows live, and the order of their moments: public, whatever the data.
+"""The fixed integer lattice on which rows live, and the order of their moments: public, whatever the data.
 
 A scaled row z becomes integers k = round(z / unit), so that the augmented row (k, c) has squared norm at most
 ``total_square`` ≤ 2⁴⁰. Sums of products over 2¹³ such rows stay below 2⁵³: float64 BLAS computes them exactly.

@@ -1,4 +1,4 @@
-r"""Releases of several sites in one: hospitals share what they have released, and nobody's records move.
+"""Releases of several sites in one: hospitals share what they have released, and nobody's records move.
 
 Everything here is post-processing of published numbers. What changes is the sentence of the guarantee: a person has
 rows at one site, or at a few, and is protected by what was released there (``privacy/proofs/sites.md``, theorem 12).

@@ -1,4 +1,4 @@
-r"""What may be asked of the rows: public descriptions, one class a question.
+"""What may be asked of the rows: public descriptions, one class a question.
 
 Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.lattice.RowLattice`). Each question
 is a sum over rows of a function of one row, with parameters that are public: chosen beforehand or from earlier
@@ -34,7 +34,7 @@ _LARGEST_WEIGHT = 2.0**20
 
 @dataclass(frozen=True, eq=False)
 class RowMap:
-    r"""An affine map of integer rows that float64 applies exactly: clamp to a window, subtract a centre, multiply.
+    """An affine map of integer rows that float64 applies exactly: clamp to a window, subtract a centre, multiply.
 
     z = (clip(k, low, high) - centre) · integers · 2^-exponents, column by column.
 

@@ -1,4 +1,4 @@
-r"""What came out of the gate: noisy numbers, the law of their noise, and everything needed to use them.
+"""What came out of the gate: noisy numbers, the law of their noise, and everything needed to use them.
 
 Everything below is post-processing of published numbers: it costs nothing, may be repeated, and cannot weaken the
 guarantee.
