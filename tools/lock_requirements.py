@@ -20,18 +20,8 @@ def resolved() -> list[tuple[str, str, str]]:
     """(name, version, SHA-256) of everything that pip would install, without graphveil itself."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
-        subprocess.run(
-            [
-                *command,
-                "--report",
-                report.name,
-                "-e",
-                f"{ROOT}[dask,postgres,spark]",
-                "--group",
-                f"{ROOT / 'pyproject.toml'}:dev",
-            ],
-            check=True,
-        )  # noqa: S603 - our own words
+        wanted = ["-e", f"{ROOT}[dask,postgres,spark]", "--group", f"{ROOT / 'pyproject.toml'}:dev"]
+        subprocess.run([*command, "--report", report.name, *wanted], check=True)  # noqa: S603 - our own words
         found = json.loads(Path(report.name).read_text())["install"]
     packages = [(item["metadata"], item["download_info"].get("archive_info")) for item in found]
     return sorted((m["name"].lower(), m["version"], a["hashes"]["sha256"]) for m, a in packages if a is not None)

@@ -97,10 +97,8 @@ def check_contents(wheel: Path, sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         packed = {name.split("/", 1)[1] for name in archive.getnames()}
     wanted = tracked("src", "README.md", "LICENSE", "THIRD-PARTY.md", "ARCHITECTURE.md", "pyproject.toml", ".gitignore")
-    if packed != wanted | {"PKG-INFO"}:
-        raise AssertionError(
-            f"{sdist.name} differs from what it should hold: {sorted(packed ^ (wanted | {'PKG-INFO'}))}"
-        )
+    if packed ^ wanted != {"PKG-INFO"}:
+        raise AssertionError(f"{sdist.name} differs from what it should hold: {sorted(packed ^ wanted)}")
 
 
 def try_extra(wheel: Path, extra: str, script: str) -> None:
