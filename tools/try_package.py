@@ -23,7 +23,7 @@ assert gv.__version__ == VERSION, gv.__version__
 domain, budget = gv.Domain(bounds={"a": (-4, 4), "b": (-4, 4)}), gv.Budget(1.0, 1e-6)
 rows = np.random.default_rng(0).normal(size=(2000, 2))
 pa.csv.write_csv(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), "rows.csv")
-gv.Ledger("ledger.db").create("people", epsilon=3.0, delta=1e-6)
+gv.Ledger("ledger.db").create("people", gv.Budget(3.0, 1e-6))
 made = gv.release("rows.csv", domain=domain, budget=budget, ledger="ledger.db", dataset="people")
 made.save("rows.release")
 gv.write_report(gv.Release.load("rows.release"), "report.html")
