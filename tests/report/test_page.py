@@ -102,7 +102,9 @@ def test_the_card_says_what_is_promised(insurance):
     assert "all records of one person" in facts["Against what"]
     assert "20,190" in facts["Public anyway"]
     assert facts["Seeded"].startswith("No.")
-    assert "0.2366" in facts["Ledger line"]
+    assert "0.2366" in facts["Other releases"]
+    assert "more than 5 records" in facts["What the publisher vouches for"]
+    assert "a family" in facts["What is not promised"]
     assert insurance.checksum in facts["Fingerprint"]
     html = report_html(insurance)
     assert (
@@ -116,8 +118,8 @@ def test_guesses_are_bounded_as_in_the_theory(insurance):
     assert promised == pytest.approx(np.e / (1 + np.e), abs=1e-6)
     assert added == pytest.approx(0.54711, abs=1e-4)
     meaning = dict(privacy_card(insurance).facts)["What it means"]
-    assert "73.2%" in meaning
-    assert "54.8%" in meaning
+    assert "right at most 548 times in 1,000" in meaning
+    assert "alone would allow 732" in meaning
     assert "2.72" in meaning
 
 

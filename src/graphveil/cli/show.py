@@ -71,5 +71,5 @@ def say_card(console: "Console", release: "Release") -> None:
     table.add_column()
     for term, text in card.facts:
         table.add_row(Text(term), Text(text))
-    verdict = "Private" if card.private else "NOT private"
-    console.print(Panel(Text(f"{verdict}. {card.headline}"), border_style=colour, title="Privacy card"), table)
+    verdict = "Private on the conditions below." if card.private else "NOT private."
+    console.print(Panel(Text(f"{verdict} {card.headline}"), border_style=colour, title="Privacy card"), table)

@@ -1,4 +1,4 @@
-"""The privacy card: what was promised, in words that a data-protection officer can sign."""
+"""The privacy card: what is promised, on which conditions, in words for the person who has to approve a publication."""
 
 import math
 from collections import Counter
@@ -60,21 +60,28 @@ def privacy_card(release: Release) -> PrivacyCard:
     """The card of a release."""
     event = release.event
     facts = [
+        ("What it means", _meaning(event)),
         ("Who is protected", _protected(event)),
         ("Against what", _neighbours(event)),
-        ("What it means", _meaning(event)),
+        ("What the publisher vouches for", _vouched(release)),
         ("What was released", _released(release)),
         (
             "What was not",
             "No record, and no exact number computed from records: no sum, minimum or maximum, no count of clipped or "
             "missing values. Everything shown here is computed from the noisy numbers.",
         ),
+        ("What it covers", "The release file, this card, and anything that anybody computes from them, now or later."),
+        ("What is not promised", _not_promised(event)),
         ("Public anyway", _public(release)),
-        ("Mechanism", _mechanism(release)),
+        ("Other releases", _charged(event)),
         ("Seeded", _seeded(event)),
-        ("Ledger line", _charged(event)),
+        ("Mechanism", _mechanism(release)),
         ("Made with", ", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
-        ("Fingerprint", f"SHA-256 {release.checksum}"),
+        (
+            "Fingerprint",
+            f"SHA-256 {release.checksum} of the release's content; `graphveil show FILE` prints it for any release "
+            "file. It shows damage or a mix-up; it is not a signature.",
+        ),
     ]
     return PrivacyCard(not event.seeded, event.sentence, tuple(facts))
 
@@ -101,17 +108,39 @@ def _meaning(event: ReleaseEvent) -> str:
         epsilon = event.epsilon(delta)
     promised, added = right_guesses(event)
     odds = f"{math.ceil(100.0 * math.exp(epsilon)) / 100.0:.2f}" if epsilon < 12.0 else f"e^{epsilon:.3g}"
+    which = "records" if event.rows_per_person == 1 else "sets of records"
     return (
-        f"ε = {epsilon:.6g}, δ = {delta:.6g}. Somebody who has to guess which of two records a person has, and would "
-        f"be right half of the time, is right at most {_up(promised)} of the time after seeing this release; with the "
-        f"noise that was really added, at most {_up(added)}. The odds of any guess about a person rise by a factor of "
-        f"{odds} at most, but for a chance of δ."
+        f"An attacker who knows the records of everybody else, and has to tell which of two {which} a person has, is "
+        f"right at most {_up(added)} times in 1,000 after seeing this release, instead of 500 by tossing a coin. "
+        f"(ε = {epsilon:.6g} and δ = {delta:.6g} alone would allow {_up(promised)}; they also say that the odds of any "
+        f"guess rise by a factor of {odds} at most, but for a chance of δ.)"
     )
 
 
-def _up(share: float) -> str:
-    """A percentage, rounded up: a promise must not be prettier than it is."""
-    return f"{min(math.ceil(share * 1000.0) / 10.0, 100.0):.1f}%"
+def _up(share: float) -> int:
+    """Times in a thousand, rounded up: a promise must not be prettier than it is."""
+    return min(math.ceil(share * 1000.0), 1000)
+
+
+def _vouched(release: Release) -> str:
+    limits = "the bounds" if release.domain.bounds is not None else "the bound of the norm"
+    chosen = "the columns" if release.norm_is_private else f"{limits}, the columns"
+    person = "one record" if release.event.rows_per_person == 1 else f"{release.event.rows_per_person} records"
+    return (
+        f"The software cannot check it: that {chosen} and any exclusion of records were chosen without looking at "
+        f"these records; that nobody has more than {person}; that a ledger knows every other release of these people. "
+        "Ask who declares it, and where each bound comes from."
+    )
+
+
+def _not_promised(event: ReleaseEvent) -> str:
+    if event.seeded:
+        return "Anything."
+    return (
+        "How many records there are is not hidden: if to be in the table is itself sensitive, think of that first. A "
+        "group (a family, a ward) is protected less than one person. What is true of people in general can be learnt, "
+        "and holds for those who are not in the data too. No court has been asked whether this is anonymous."
+    )
 
 
 def _released(release: Release) -> str:
@@ -131,11 +160,11 @@ def _public(release: Release) -> str:
     domain = release.domain
     known = [f"the number of records, {release.n_samples:,}", f"the {domain.n_features} columns and their names"]
     if domain.bounds is not None:
-        known.append("the bounds of each column, which were given and not read off the data")
+        known.append("the bounds of each column, as they were declared")
     elif release.norm_is_private:
         known.append("a bound of a record's norm, which was found with a part of the budget")
     else:
-        known.append("a bound of a record's norm, which was given and not read off the data")
+        known.append("a bound of a record's norm, as it was declared")
     return "; ".join(known).capitalize() + "."
 
 
@@ -160,5 +189,9 @@ def _seeded(event: ReleaseEvent) -> str:
 def _charged(event: ReleaseEvent) -> str:
     if event.seeded:
         return "μ = ∞: a ledger counts a seeded release as the end of the budget."
-    charge = f"μ = {event.mu:.6g} of Gaussian differential privacy, η = {event.eta:.2g}"
-    return f"Counts as {charge}. Two releases add up in μ²."
+    four = 0.5 * math.erfc(-event.mu / math.sqrt(2.0)) + 4.0 * event.eta  # four times the same: twice μ
+    return (
+        "A release does not know of others about the same people; the ledger of the publisher does, ask for its total. "
+        f"This one counts as μ = {event.mu:.6g} of Gaussian differential privacy (lattice term η = {event.eta:.2g}). "
+        f"Releases add up in μ²: after four like this the attacker above is right at most {_up(four)} times in 1,000."
+    )

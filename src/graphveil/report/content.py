@@ -52,7 +52,7 @@ class Content:
     chosen : int
     intervals : EdgeIntervals
     sure : (p, p) array of bool
-        Edges that noise is unlikely to have made, at a false discovery rate of a tenth.
+        Pairs that noise is unlikely to have made, at a false discovery rate of a tenth.
     estimate : (p, p) array
         Partial correlations: those of the intervals, or the denoised ones where there are none.
     order : (p,) array of int
@@ -161,7 +161,8 @@ def _notes(release: Release, found: Recovered, names: tuple[str, ...], intervals
         (found.undetermined, "The variance of these columns is within its noise; narrower public bounds would help: "),
         (
             found.rebounded,
-            "These columns were clamped to narrower bounds, found in private, and are shown as clamped: ",
+            "For these columns narrower bounds were found from the records, under the same guarantee and inside the "
+            "budget. It costs no privacy; results describe the columns as cut to those bounds: ",
         ),
     ):
         if which.any():

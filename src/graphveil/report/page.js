@@ -95,7 +95,7 @@
     const room = drawn.filter((e) => isSure(e.pair));
     if (room.length <= MOST_VALUES && size[0] > 500) for (const e of room) {
       e.value = make("text", values, { class: "value" });
-      e.value.textContent = signed(e.r);
+      e.value.textContent = signed(estimate[e.pair]);
     }
     drawn.forEach(putEdge);
     const degree = new Array(p).fill(0);
@@ -176,11 +176,11 @@
     { key: "first", title: "Variable", of: (e) => names[e.i], kind: "name" },
     { key: "second", title: "and", of: (e) => names[e.j], kind: "name" },
     { key: "size", title: "Estimate", of: (e) => Math.abs(estimate[e.pair]), text: (e) => signed(estimate[e.pair]), csv: (e) => plain(estimate[e.pair]), kind: "number" },
+    { key: "noise", title: "Noise?", of: (e) => isSure(e.pair) ? 0 : 1, text: (e) => isSure(e.pair) ? "unlikely" : "could be", kind: "word" },
     ...(lower === null ? [] : [
       { key: "lower", title: "from", of: (e) => lower[e.pair], text: (e) => signed(lower[e.pair]), csv: (e) => plain(lower[e.pair]), kind: "number" },
       { key: "upper", title: "to", of: (e) => upper[e.pair], text: (e) => signed(upper[e.pair]), csv: (e) => plain(upper[e.pair]), kind: "number" }]),
     { key: "network", title: "In the network", of: (e) => Math.abs(e.r), text: (e) => e.apart ? "\u2013" : signed(e.r), csv: (e) => plain(e.r), kind: "number" },
-    { key: "noise", title: "Noise?", of: (e) => isSure(e.pair) ? 0 : 1, text: (e) => isSure(e.pair) ? "unlikely" : "could be", kind: "word" },
   ];
   const collator = new Intl.Collator(undefined, { numeric: true });
   for (const column of columns) {
@@ -281,14 +281,14 @@
       context.globalAlpha = Math.min(1, Math.abs(value) / strongest);
       context.fillStyle = value < 0 ? colour.minus : colour.plus;
       context.fillRect(x, y, cellSize - gap, cellSize - gap);
-      if (value < 0 && cellSize >= 7 && Math.abs(value) >= 0.02) {
+      if (value < 0 && cellSize >= 7) {
         context.globalAlpha = 0.55; context.strokeStyle = colour.ink; context.lineWidth = 1;
         context.beginPath(); context.moveTo(x + cellSize * 0.12, y + cellSize * 0.88); context.lineTo(x + cellSize * 0.34, y + cellSize * 0.66); context.stroke();
       }
-      if (cellSize >= 34 && Math.abs(value) >= 0.005) {
+      if (cellSize >= 34 && value !== 0) {
         context.globalAlpha = 1; context.textAlign = "center";
         context.fillStyle = Math.abs(value) > 0.6 * strongest ? colour.panel : colour.ink;
-        context.fillText(signed(value).replace("0.", "."), x + cellSize / 2, y + cellSize / 2);
+        context.fillText(Math.abs(value) < 0.005 ? "\u00b7" : signed(value).replace("0.", "."), x + cellSize / 2, y + cellSize / 2);
       }
     }
     context.globalAlpha = 1; context.fillStyle = colour.soft;
@@ -334,7 +334,7 @@
   penalty.disabled = path.length < 2;
   function draw() {
     const scale = data.scales[state.point], chosen = state.point === data.chosen;
-    const words_ = chosen ? "as chosen on the release" : scale > 1 ? `${scale < 10 ? scale.toFixed(1) : Math.round(scale)} times as strong` : `${scale.toFixed(2)} times as strong`;
+    const words_ = chosen ? "(as chosen on the release)" : `(penalty ${scale < 10 ? scale.toFixed(2) : Math.round(scale)} times the chosen)`;
     byId("penalty-said").textContent = words_;
     penalty.setAttribute("aria-valuetext", `${words_}, ${path[state.point].length} edges`);
     byId("least-said").textContent = state.least.toFixed(2);
@@ -367,9 +367,10 @@
   new ResizeObserver(() => { const box = svg.getBoundingClientRect(); if (box.width !== size[0] || box.height !== size[1]) resize(); }).observe(svg);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawMatrix);
   // On paper there is no next page to click to: print the edges up to five hundred.
-  addEventListener("beforeprint", () => { state.page = 0; drawTable(500); });
+  addEventListener("beforeprint", () => { state.page = 0; drawTable(500); for (const part of document.querySelectorAll("details")) part.open = true; });
   addEventListener("afterprint", () => drawTable());
   byId("no-script").hidden = true;
+  document.documentElement.classList.add("scripted");
   resize();
   reset();
 })();

@@ -66,10 +66,11 @@ def report_html(release: Release, forecast: Forecast | None = None) -> str:
         "script": script,
         "data": _data(content),
         "title": escape(f"Private network of {len(content.names)} variables"),
-        "card": _card(card),
+        "card": _card(card) + _bounds(release, content.names),
         "numbers": _numbers(release, content),
         "notes": _notes(content),
         "interval": "" if content.intervals.reason is None else "hidden",
+        "dependent": "" if release.event.rows_per_person > 1 else "hidden",
         "spectrum": spectrum_chart(content.spectrum),
         "plan": "" if forecast is None else _plan(release, content, forecast),
         "versions": escape(", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
@@ -110,21 +111,37 @@ def _policy(style: str, script: str) -> str:
 
 def _card(card: PrivacyCard) -> str:
     facts = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in card.facts)
-    state, verdict = ("private", "Private") if card.private else ("open", "Not private")
+    state, verdict = ("private", "Private on the conditions below.") if card.private else ("open", "Not private.")
     return (
-        f'<p class="verdict {state}"><strong>{verdict}.</strong> {escape(card.headline)}</p>'
+        f'<p class="verdict {state}"><strong>{verdict}</strong> {escape(card.headline)}</p>'
         f'<dl class="facts">{facts}</dl>'
+    )
+
+
+def _bounds(release: Release, names: tuple[str, ...]) -> str:
+    if release.domain.bounds is None:
+        return ""
+    lower, upper = (np.broadcast_to(end, len(names)) for end in release.domain.bounds)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{low:.10g}</td><td>{high:.10g}</td></tr>'
+        for name, low, high in zip(names, lower, upper, strict=True)
+    )
+    return (
+        '<details><summary>The declared bounds of each column</summary><div class="scroll"><table class="plain">'
+        '<thead><tr><th scope="col">column</th><th scope="col">from</th><th scope="col">to</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div></details>"
     )
 
 
 def _numbers(release: Release, content: Content) -> str:
     smallest = content.intervals.smallest_edge
+    edges = np.triu(content.path[content.chosen].solution.precision, 1) != 0.0
     tiles = [
         (f"{release.n_samples:,}", "records"),
         (f"{len(content.names):,}", "variables"),
         (f"{content.found.n_eff:,.0f}", "records it is worth after the noise (n_eff)"),
-        (f"{content.sure.sum() // 2:,}", "edges that noise is unlikely to have made"),
-        ("none" if smallest is None else f"{smallest:.2g}", "smallest partial correlation told from noise"),
+        (f"{(content.sure & edges).sum():,} of {edges.sum():,}", "edges that noise is unlikely to have made"),
+        ("none" if smallest is None else f"{smallest:.2g}", "partial correlation that is told from noise 4 times in 5"),
     ]
     return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in tiles)
 
@@ -149,7 +166,7 @@ def _plan(release: Release, content: Content, forecast: Forecast) -> str:
         ("records a person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),
         ("records it is worth (n_eff)", f"{here.n_eff:,.0f}", f"{content.found.n_eff:,.0f}"),
         (
-            "smallest partial correlation told from noise",
+            "partial correlation that is told from noise 4 times in 5",
             "none" if here.smallest_edge is None else f"{here.smallest_edge:.2g}",
             "none" if smallest is None else f"{smallest:.2g}",
         ),
