@@ -30,7 +30,7 @@ made.save("rows.release")
 gv.write_report(gv.Release.load("rows.release"), "report.html")
 assert gv.recover(made).precision.shape == (2, 2)
 try:
-    gv.Ledger("postgresql://nobody@127.0.0.1:9/none")
+    gv.Ledger("postgresql://nobody@127.0.0.1:9/none").remaining("people")
 except gv.exceptions.GraphveilError as error:
     assert "graphveil[postgres]" in str(error), error
 else:
@@ -47,7 +47,7 @@ if __name__ == "__main__":
 POSTGRES = """
 import graphveil as gv
 try:
-    gv.Ledger("postgresql://nobody@127.0.0.1:9/none")
+    gv.Ledger("postgresql://nobody@127.0.0.1:9/none").remaining("people")
 except gv.exceptions.GraphveilError as error:
     assert "graphveil[postgres]" not in str(error), error  # the driver is there, the server is not
 else:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from graphveil.rows.collection import Collection
     from graphveil.rows.unreleased import Statistic
 
-__all__ = ["LedgerLike", "collect", "labelled_rows", "release"]
+__all__ = ["LedgerLike", "collect", "column_kinds", "labelled_rows", "release"]
 
 _MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
 
@@ -204,6 +204,13 @@ def release(
     if ledger is not None and request is not None:
         _store(ledger, request, made)
     return made
+
+
+def column_kinds(source: str) -> dict[str, bool]:
+    """Columns of the first of some files, and whether each can hold numbers: from the schema, without a record."""
+    from graphveil.rows.files import column_kinds
+
+    return column_kinds(source)
 
 
 def collect(domain: Domain, augment: Augment) -> "Collection":

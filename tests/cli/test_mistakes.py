@@ -143,8 +143,14 @@ def test_no_output_holds_a_record(graphveil, patients, bounds, tmp_path):
 
 
 def test_strange_column_names_go_all_the_way(graphveil, tmp_path):
-    names = ["<script>alert(1)</script>", 'a "quoted" [bold]name[/bold] :cat:', "größe, µ\n\t\x07", "n" * 300]
-    rows = np.random.default_rng(0).normal(size=(2000, 4))
+    names = [
+        "<script>alert(1)</script>",
+        'a "quoted" [bold]name[/bold] :cat:',
+        "größe, µ\n\t\x07",
+        "n" * 300,
+        "\N{CAT FACE}\x7f",
+    ]
+    rows = np.random.default_rng(0).normal(size=(2000, 5))
     table = pa.table([pa.array(column) for column in rows.T], names=names)
     pyarrow.parquet.write_table(table, tmp_path / "odd.parquet")
     assert graphveil("bounds", "template", "odd.parquet").code == 0

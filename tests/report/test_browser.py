@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from graphveil.report.page import report_html
-from graphveil.report.plots import forecast_html
+from graphveil.report.page import forecast_html, report_html
 from report_support import HOSTILE, payload, simulated, small
 
 

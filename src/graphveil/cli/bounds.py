@@ -36,7 +36,9 @@ def _bounds() -> None:
 @bounds.command()
 @verb
 def template(
-    data: Annotated[Path, typer.Argument(help="Records (Parquet, CSV, Arrow); only the names of columns are read.")],
+    data: Annotated[
+        str, typer.Argument(help="The records, as for `graphveil release`; only names of columns are read.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("bounds.toml"),
     as_json: AsJson = False,
 ) -> None:
@@ -44,11 +46,11 @@ def template(
 
     Example: graphveil bounds template patients.parquet -o bounds.toml
     """
-    from graphveil.cli.source import column_types
+    from graphveil.gate import column_kinds
 
     if writable(output).exists():
         raise Refusal(f"{output} exists already; it is not overwritten. Choose another output.")
-    known = column_types(data)
+    known = column_kinds(data)
     lines = [f'{_key(name)} = ["?", "?"]' for name, number in known.items() if number]
     left_out = [name for name, number in known.items() if not number]
     lines += [f"# {_key(name)}: not numbers" for name in left_out]
@@ -98,4 +100,4 @@ def _key(name: str) -> str:
         return name
     import json
 
-    return json.dumps(name).replace("\x7f", "\\u007f")
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")

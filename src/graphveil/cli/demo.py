@@ -43,7 +43,7 @@ def demo(
         made.save(files["release"])
     with counting("Fitting", as_json):
         model = PrivateGraphicalLasso(_EPSILON, _DELTA).fit_release(made)
-        network = fitted_network(model, made, with_intervals=True)
+        network = fitted_network(model, made)
         WRITERS[".graphml"](network, files["graphml"])
     with counting("Writing the report", as_json):
         write_report(made, files["html"])

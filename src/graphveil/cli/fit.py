@@ -37,7 +37,7 @@ def fit(
     found = Release.load(existing(release))
     with counting("Fitting", as_json):
         model = _fitted(found, method, alpha)
-        network = fitted_network(model, found, with_intervals=method == "network" and alpha in ("auto", "ebic"))
+        network = fitted_network(model, found)
         write(network, output)
     edges = len(network.edges)
     facts = {"network": str(output), "variables": len(network.names), "edges": edges, "n_eff": network.n_eff}

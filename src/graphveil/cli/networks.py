@@ -51,12 +51,10 @@ class FittedNetwork:
     checksum: str
 
 
-def fitted_network(model: Any, release: "Release", *, with_intervals: bool) -> FittedNetwork:
-    """Edges of a fitted estimator, strongest first."""
-    from graphveil.report.content import column_names
-
-    names, weights = column_names(release), model.partial_correlations()
-    intervals = model.edge_intervals() if with_intervals and model._network is not None else None
+def fitted_network(model: Any, release: "Release") -> FittedNetwork:
+    """Edges of a fitted estimator, strongest first; with intervals, where its penalty was chosen on the release."""
+    names, weights = release.column_names, model.partial_correlations()
+    intervals = model.edge_intervals() if getattr(model, "_network", None) is not None else None
     sure = None if intervals is None else intervals.select()
     edges = []
     for i, j in zip(*np.nonzero(np.triu(weights, 1)), strict=True):

@@ -41,7 +41,7 @@ def plan(
     Example: graphveil plan --records 5000 --variables 20 --epsilon 1 --delta 1e-6
     """
     from graphveil.planning import plan as make
-    from graphveil.report.plots import forecast_html
+    from graphveil.report.page import forecast_html
     from graphveil.spec.budget import Budget
     from graphveil.spec.release_file import write_bytes
 

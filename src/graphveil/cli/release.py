@@ -1,4 +1,4 @@
-"""`graphveil release`: the only verb that sees records, and the only one that spends."""
+"""`graphveil release`: the verb that sees your records and spends (`demo` does so with records of its own)."""
 
 import tempfile
 import warnings
@@ -70,6 +70,8 @@ def release(
             progress=lambda rows: count(rows, None),
             **charged,
         )
+    if output.exists() and not _holds(output, made):  # with a key only
+        raise Refusal(f"{output} holds something else. This release is stored under its key: give another -o, free.")
     output = _saved(made, output)
     facts: dict[str, Any] = {"release": str(output), "guarantee": made.guarantee, "checksum": made.checksum}
     if charged:
@@ -78,6 +80,16 @@ def release(
     if not as_json:
         say_card(console(), made)
     answer(as_json, facts, lambda out: say(out, _said(facts)))
+
+
+def _holds(path: Path, made: "Release") -> bool:
+    from graphveil.exceptions import GraphveilError
+    from graphveil.spec.released import Release
+
+    try:
+        return Release.load(path).checksum == made.checksum
+    except (GraphveilError, OSError):
+        return False
 
 
 def _saved(made: "Release", output: Path) -> Path:
@@ -98,5 +110,9 @@ def _saved(made: "Release", output: Path) -> Path:
 
 def _said(facts: dict[str, Any]) -> str:
     left = facts.get("remaining")
-    count = "Not counted in any ledger." if left is None else f"Left in the ledger: ε = {left['epsilon']:.4g}."
+    count = (
+        "Not counted in any ledger."
+        if left is None
+        else (f"Left in the ledger: ε = {left['epsilon']:.4g} at δ = {left['delta']:.4g}.")
+    )
     return f"\nReleased to {facts['release']}; everything from here on is free. {count}"

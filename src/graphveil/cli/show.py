@@ -32,7 +32,6 @@ def show(
 
 def _facts(release: "Release") -> dict[str, Any]:
     from graphveil.report.card import right_guesses
-    from graphveil.report.content import column_names
 
     event = release.event
     promised, added = right_guesses(event)
@@ -47,7 +46,7 @@ def _facts(release: "Release") -> dict[str, Any]:
         "neighbours": event.neighbours,
         "rows_per_person": event.rows_per_person,
         "records": release.n_samples,
-        "columns": list(column_names(release)),
+        "columns": list(release.column_names),
         "mechanism": event.mechanism,
         "rounds": event.rounds,
         "right_guesses": {"promised": promised, "with_this_noise": added},

@@ -1,5 +1,6 @@
 """What every private estimator shares: one release per fit, and what can be read off a fitted covariance."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -193,7 +194,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         return np.asarray(np.einsum("ij,jk,ik->i", centred, self.precision_, centred))
 
     def score(self, X: "ArrayLike", y: Any = None) -> float:
-        """Mean Gaussian log-likelihood of rows, up to a constant. Of private rows, this number is not private.
+        """Mean Gaussian log-likelihood of rows. Of private rows, this number is not private.
 
         Parameters
         ----------
@@ -203,7 +204,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         """
         check_is_fitted(self, "precision_")
         centred = self._centred(X)
-        return -negative_log_likelihood(self.precision_, centred.T @ centred / len(centred))
+        fit = negative_log_likelihood(self.precision_, centred.T @ centred / len(centred))
+        return float(-(fit + centred.shape[1] * math.log(2.0 * math.pi)) / 2.0)
 
     def sample(self, n_samples: int, random_state: int | None = None) -> "NDArray[np.float64]":
         """Rows from the fitted Gaussian: synthetic, made of published numbers alone."""
@@ -274,12 +276,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 
     def _names(self) -> list[str]:
         check_is_fitted(self, "precision_")
-        columns = self.release_.columns
-        return (
-            list(columns[: self.n_features_in_])
-            if columns is not None
-            else [f"x{j}" for j in range(self.n_features_in_)]
-        )
+        return list(self.release_.column_names[: self.n_features_in_])
 
 
 def _needed(package: str, method: str) -> Any:

@@ -18,8 +18,9 @@ class PrivatePrecision(PrivateEstimator):
     ----------
     epsilon, delta : float
         The guarantee, against replacing all rows of one person. No defaults: they are a decision.
-    bounds : pair (lower, upper), optional
-        What a value can be, from public knowledge; each a number or one per column.
+    bounds : pair (lower, upper) or mapping, optional
+        What a value can be, from public knowledge; each a number or one per column; or a mapping of column names to
+        pairs, ``{"age": (0, 110)}``, which also selects columns.
     data_norm : float or "private", optional
         Bound of a row's Euclidean norm, or find one inside the budget. ``bounds`` or ``data_norm`` is needed.
     assume_centered : bool, default False

@@ -128,6 +128,19 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         """Not there: a classifier reads its rows several times."""
         raise AttributeError("PrivateLDA has no partial_fit: it reads the rows several times. Collect them, then fit.")
 
+    @property
+    def release(self) -> Any:
+        """Not there, as there is no ``partial_fit``."""
+        raise AttributeError("PrivateLDA has no release(): fit spends, and the release is release_.")
+
+    def _no_single_gaussian(self) -> Any:
+        """Not there: classes have means of their own, and the covariance is the one within them."""
+        raise AttributeError("PrivateLDA has no single Gaussian. Use means_ and covariance_, or PrivatePrecision.")
+
+    sample = property(_no_single_gaussian)
+    conditional_mean = property(_no_single_gaussian)
+    minimum_variance_weights = property(_no_single_gaussian)
+
     def _estimate(self, release: Release) -> None:
         labels = self._labels()
         extra = len(labels.classes) - 1

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from graphveil.recovery.overlaps import expected_eigenvalues
 
-__all__ = ["Denoised", "cautious", "denoise"]
+__all__ = ["DETECTION", "Denoised", "cautious", "denoise", "refined_trace_sd"]
 
+DETECTION = 2.5  # first looks: believe a spread of the spectrum only when it exceeds its noise by this many sd
 _FLOOR = 0.02  # no eigenvalue of C is taken to be below this share of their mean,
 _RESOLUTION = 0.4  # nor below this share of the noise's largest eigenvalue: that far down nothing can be seen
 _WIDEST_STRETCH = 1.3  # a shape that must be stretched more than this to reach the floor is replaced by a skewed one
@@ -43,6 +44,11 @@ class Denoised:
     flat: bool
     unresolved: bool
     relative_sd: float
+
+
+def refined_trace_sd(sd: float, p: int) -> float:
+    """Standard deviation of the trace of the noise, where the trace was released beside the matrix."""
+    return float(sd * np.sqrt(p / (p + 1.0)))
 
 
 def denoise(

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.exceptions import NotConverged, UnboundedProblem
+from graphveil.metrics import negative_log_likelihood
 from graphveil.recovery.law import NoisyCovariance
-from graphveil.solvers.definite import log_determinant
 from graphveil.solvers.descent import graphical_lasso
 from graphveil.solvers.solution import Solution
 
@@ -36,9 +36,7 @@ _LEAST_WEIGHT = 0.02
 _TOL = 1e-5
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
 _CAUTIOUS = 0.5  # κ there
-_IMPLAUSIBLE = (
-    0.2  # of the denoised variance in some direction: fits that hold have 0.3 or more, those that explode 0.1
-)
+_IMPLAUSIBLE = 0.2  # of the denoised variance in some direction; fits that hold have 0.3 or more, others at most 0.1
 _EBIC_GAMMA = 0.5
 _ABOVE, _BELOW = 20, 6  # points of a path on either side of the chosen one
 
@@ -77,7 +75,7 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
         losses = _thinned_losses(S, noisy, n_eff, generator)
     scale = _best_scale(losses)
     weights = _learnt_weights(S, sd, n_eff)
-    solution = _strong_enough(S, sd * weights, scale)
+    solution, scale = _strong_enough(S, sd * weights, scale)
     if _least_ratio(solution.covariance, noisy.denoised) < _IMPLAUSIBLE:
         return _broad(noisy)
     return Network(solution, _bare(scale * sd * weights), scale)
@@ -129,7 +127,7 @@ def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> l
 def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:
     """The same fit to another matrix with the same law of noise: for simulation."""
     weights = _learnt_weights(S, noisy.entry_sd, n_eff)
-    return _strong_enough(S, noisy.entry_sd * weights, network.scale).precision
+    return _strong_enough(S, noisy.entry_sd * weights, network.scale)[0].precision
 
 
 def _best_scale(losses: Iterable[list[float]]) -> float:
@@ -152,7 +150,10 @@ def _thinned_losses(
     wide = np.sqrt(2.0) * noisy.entry_sd
     fits = [_downhill(safe_covariance(S + noise, noisy), wide, n_eff / 2.0) for noise in noises]
     for solutions in zip(*fits, strict=False):
-        yield [_loss(solution.precision, S - noise) for solution, noise in zip(solutions, noises, strict=True)]
+        yield [
+            negative_log_likelihood(solution.precision, S - noise)
+            for solution, noise in zip(solutions, noises, strict=True)
+        ]
 
 
 def _downhill(S: Matrix, sd: Matrix, n_eff: float) -> Iterator[Solution]:
@@ -171,15 +172,15 @@ def _learnt_weights(S: Matrix, sd: Matrix, n_eff: float) -> Matrix:
     """Of each entry, from a plain fit and then from a weighted one."""
     weights = np.ones_like(S)
     for scale in (_PLAIN if len(S) < _LARGE else _FOLDED, _FOLDED):
-        weights = _weights(_strong_enough(S, sd * weights, scale).precision, n_eff)
+        weights = _weights(_strong_enough(S, sd * weights, scale)[0].precision, n_eff)
     return weights
 
 
-def _strong_enough(S: Matrix, penalties: Matrix, scale: float) -> Solution:
-    """Solve with κ, or with the first multiple of it that has a solution."""
+def _strong_enough(S: Matrix, penalties: Matrix, scale: float) -> tuple[Solution, float]:
+    """Solve with κ, or with the first multiple of it that has a solution; and say which."""
     while True:
         try:
-            return _solved(S, _bare(scale * penalties))
+            return _solved(S, _bare(scale * penalties)), scale
         except (UnboundedProblem, NotConverged):
             if scale > 1e6:
                 raise
@@ -194,14 +195,8 @@ def _weights(precision: Matrix, n_eff: float) -> Matrix:
 
 def _ebic(solution: Solution, S: Matrix, n_eff: float) -> float:
     """Extended BIC (Foygel and Drton 2010) with the effective number of records."""
-    fit = n_eff * _loss(solution.precision, S)
+    fit = n_eff * negative_log_likelihood(solution.precision, S)
     return float(fit + solution.n_edges * (np.log(n_eff) + 4.0 * _EBIC_GAMMA * np.log(len(S))))
-
-
-def _loss(precision: Matrix, S: Matrix) -> float:
-    logdet = log_determinant(precision)
-    assert logdet is not None
-    return float(np.vdot(S, precision)) - logdet
 
 
 def _solved(S: Matrix, penalties: Matrix, warm: Solution | None = None) -> Solution:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graphveil.exceptions import InvalidParameter, PrivacyWarning
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.columns import Setting
-from graphveil.recovery.denoise import denoise
+from graphveil.recovery.denoise import DETECTION, denoise, refined_trace_sd
 from graphveil.recovery.law import NoisyCovariance
 from graphveil.recovery.norm import NORM_ROUNDS, mu_after_norm
 from graphveil.recovery.recipe import Estimate, adaptive_rounds, follow
@@ -21,10 +21,9 @@ from graphveil.spec.queries import Query
 from graphveil.spec.released import Release
 from graphveil.spec.rounds import Round
 
-__all__ = ["Recovered", "recover"]
+__all__ = ["Recovered", "few_records", "recover"]
 
 _SATURATED = 0.8  # of the squared norm bound
-_DETECTION = 2.5  # one round: believe a spread of the spectrum only when it exceeds its noise by this many sd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,16 +122,8 @@ def recover(release: Release) -> Recovered:
             'not one covariance. For a covariance release with augment="mean".'
         )
     result = _recovered(release)
-    p = len(result.precision)
-    if result.n_eff < p:
-        # n_eff grows with the square of n where privacy noise dominates.
-        needed = release.n_samples * np.sqrt(2.0 * p / result.n_eff)
-        warnings.warn(
-            f"This release is worth n_eff = {result.n_eff:.3g} records for {p} columns: edges are not reliable at this "
-            f"budget. About {needed:,.0f} records, or a larger epsilon, would do.",
-            PrivacyWarning,
-            stacklevel=2,
-        )
+    if (few := few_records(release, result)) is not None:
+        warnings.warn(few, PrivacyWarning, stacklevel=2)
     if result.saturated:
         warnings.warn(
             f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
@@ -141,6 +132,19 @@ def recover(release: Release) -> Recovered:
             stacklevel=2,
         )
     return result
+
+
+def few_records(release: Release, found: Recovered) -> str | None:
+    """What to say where a release is worth fewer records than it has columns."""
+    p = len(found.precision)
+    if found.n_eff >= p:
+        return None
+    # n_eff grows with the square of n where privacy noise dominates.
+    needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
+    return (
+        f"This release is worth n_eff = {found.n_eff:.3g} records for {p} columns: edges are not reliable at this "
+        f"budget. About {needed:,.0f} records, or a larger ε, would do."
+    )
 
 
 def _recovered(release: Release) -> Recovered:
@@ -169,9 +173,9 @@ def _recovered(release: Release) -> Recovered:
             ),
         )
     p, sd = half.size, release.noise_scale
-    trace_sd = sd * np.sqrt(p / (p + 1.0)) if "trace" in release.rounds[-1].values else sd * np.sqrt(p)
+    trace_sd = refined_trace_sd(sd, p) if "trace" in release.rounds[-1].values else sd * np.sqrt(p)
     result = denoise(
-        release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=_DETECTION
+        release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=DETECTION
     )
     return Recovered(
         precision=_inverse(result.matrix) / scale,
@@ -205,9 +209,9 @@ def _merged(release: MergedRelease) -> Recovered:
     result = denoise(
         (there + there.T) / 2.0,
         sd,
-        trace_sd=sd * np.sqrt(p / (p + 1.0)),
+        trace_sd=refined_trace_sd(sd, p),
         n_samples=release.n_samples if once else None,
-        detection=_DETECTION if once else 0.0,
+        detection=DETECTION if once else 0.0,
     )
     covariance = back @ result.matrix @ back.T
     covariance = (covariance + covariance.T) / 2.0

@@ -5,7 +5,7 @@ imported, so that later questions depend on earlier *answers* alone: the layers 
 gate runs it against the rows (``gate.release(..., rounds="auto")``), and :func:`graphveil.recover` runs it again
 against the answers in a release, to the same end.
 
-Why it is made like this (measured in the research notes of the project, eleven real and a dozen synthetic data sets):
+Why it is made like this (measured on eleven real and a dozen synthetic data sets; ``docs/accuracy.md``):
 
 1. *Columns.* With bounds, a first mean and a private variance of every column, with its standard deviation. Columns
    whose variance drowns (bounds far too wide) are counted on dyadic cells, and re-bounded to the window that holds
@@ -25,14 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.recovery.columns import Columns, Setting, column_rounds
-from graphveil.recovery.denoise import Denoised, denoise
+from graphveil.recovery.denoise import DETECTION, Denoised, denoise, refined_trace_sd
 from graphveil.recovery.radius import Edges, Radius, choose_radius, norm_edges
 from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import MAX_SQUARE, MomentLayout
 from graphveil.spec.queries import Excess, Moments, NormCounts, Query, RowMap
 from graphveil.spec.rounds import Round
 
-__all__ = ["Estimate", "Setting", "adaptive_rounds", "follow"]
+__all__ = ["Estimate", "adaptive_rounds", "follow"]
 
 Vector = NDArray[np.float64]
 Asked = list[tuple[Query, float]]
@@ -43,7 +43,6 @@ _NOISY = ((0.15, 0.25, 0.60), 0.10)  # where the first histogram would be too no
 _BLIND = 0.03  # a count that is noisier than this share of the rows says nothing about their norms
 _EXCESS = 0.06  # of the last round: what clipping cut off
 _CONSTANT = 1.0  # appended to whitened rows, whose columns have variance about 1
-_DETECTION = 2.5  # first round only: later the error of the previous round is certainly there
 _GUESS = 1.5  # radius of whitened rows, in √p, where nothing can be known of their norms
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
 
@@ -179,7 +178,7 @@ def _absorb(
     if len(answers) > 1:
         cut_off = MomentLayout(p, None).refined(answers[1].values, 0.0)
         sd_off = answers[1].sd("diagonal")
-        noisy = noisy + denoise(cut_off, sd_off, trace_sd=_trace_sd(sd_off, p)).matrix
+        noisy = noisy + denoise(cut_off, sd_off, trace_sd=refined_trace_sd(sd_off, p)).matrix
         kept = 1.0
     noisy, sd = noisy / kept, sd / kept
     if not setting.centred:
@@ -195,9 +194,9 @@ def _absorb(
     result = denoise(
         noisy,
         sd,
-        trace_sd=_trace_sd(sd, p),
+        trace_sd=refined_trace_sd(sd, p),
         n_samples=n if first else None,
-        detection=_DETECTION if first else 0.0,
+        detection=DETECTION if first else 0.0,  # later, the error of the round before is certainly there
         last=last_bias is not None,
     )
     back = np.linalg.inv(whiten).T
@@ -247,10 +246,6 @@ def _along_axes(diagonal: Vector, sd: float) -> Vector:
     alone = 1.0 - 2.0 * np.log(max(p, 2)) * sd**2 / np.maximum(deviation**2, 1e-300)
     kept = np.maximum(common, np.maximum(alone, 0.0))
     return np.asarray(np.maximum(mean + kept * deviation, 0.02 * mean))
-
-
-def _trace_sd(sd: float, p: int) -> float:
-    return float(sd * np.sqrt(p / (p + 1.0)))
 
 
 def _finite(sd: Vector) -> Vector:

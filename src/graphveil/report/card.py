@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from graphveil.spec.augment import Constant, Labels
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.merged import MergedRelease
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts
 from graphveil.spec.released import Release
 
@@ -49,7 +50,7 @@ def right_guesses(event: ReleaseEvent) -> tuple[float, float]:
     """
     if event.seeded:
         return 1.0, 1.0
-    epsilon = event.budget.epsilon if event.keeps_budget else event.epsilon(event.budget.delta)
+    epsilon = event.proven_epsilon
     # (e^ε + δ)/(1 + e^ε) without overflow
     promised = 1.0 - (1.0 - event.budget.delta) / (1.0 + math.exp(epsilon)) if epsilon < 700.0 else 1.0
     added = 0.5 * math.erfc(-event.mu / 2.0 / math.sqrt(2.0)) + event.eta
@@ -61,8 +62,8 @@ def privacy_card(release: Release) -> PrivacyCard:
     event = release.event
     facts = [
         ("What it means", _meaning(event)),
-        ("Who is protected", _protected(event)),
-        ("Against what", _neighbours(event)),
+        ("Who is protected", _protected(release)),
+        ("Against what", _neighbours(release)),
         ("What the publisher vouches for", _vouched(release)),
         ("What was released", _released(release)),
         (
@@ -86,26 +87,33 @@ def privacy_card(release: Release) -> PrivacyCard:
     return PrivacyCard(not event.seeded, event.sentence, tuple(facts))
 
 
-def _protected(event: ReleaseEvent) -> str:
-    if event.rows_per_person == 1:
-        return "Every person, as long as nobody has more than one record."
-    return f"Every person, with all of their records, as long as nobody has more than {event.rows_per_person}."
+def _protected(release: Release) -> str:
+    whom = "Every person" if _records_of_one(release) == "one record" else "Every person, with all of their records"
+    return f"{whom}, as long as nobody has more than {_records_of_one(release)}."
 
 
-def _neighbours(event: ReleaseEvent) -> str:
-    whose = "the record" if event.rows_per_person == 1 else "all records"
+def _neighbours(release: Release) -> str:
+    whose = "the record" if _records_of_one(release) == "one record" else "all records"
     return (
         f"Replacing {whose} of one person by any others. Whoever sees the output, and knows all other records, can "
         "hardly tell which of the two data sets it came from."
     )
 
 
+def _records_of_one(release: Release) -> str:
+    """The most that the guarantee allows one person to have."""
+    rows = release.event.rows_per_person
+    count = "one record" if rows == 1 else f"{rows} records"
+    if not isinstance(release, MergedRelease):
+        return count
+    sites, of = release.merged_event.sites_per_person, len(release.parts)
+    return f"{count} at each of {sites} of the {of} sites" if sites > 1 else f"{count}, at one of the {of} sites"
+
+
 def _meaning(event: ReleaseEvent) -> str:
     if event.seeded:
         return "Nothing is promised: whoever knows the seed can subtract the noise."
-    epsilon, delta = event.budget.epsilon, event.budget.delta
-    if not event.keeps_budget:
-        epsilon = event.epsilon(delta)
+    epsilon, delta = event.proven_epsilon, event.budget.delta
     promised, added = right_guesses(event)
     odds = f"{math.ceil(100.0 * math.exp(epsilon)) / 100.0:.2f}" if epsilon < 12.0 else f"e^{epsilon:.3g}"
     which = "records" if event.rows_per_person == 1 else "sets of records"
@@ -125,11 +133,10 @@ def _up(share: float) -> int:
 def _vouched(release: Release) -> str:
     limits = "the bounds" if release.domain.bounds is not None else "the bound of the norm"
     chosen = "the columns" if release.norm_is_private else f"{limits}, the columns"
-    person = "one record" if release.event.rows_per_person == 1 else f"{release.event.rows_per_person} records"
     return (
         f"The software cannot check it: that {chosen} and any exclusion of records were chosen without looking at "
-        f"these records; that nobody has more than {person}; that a ledger knows every other release of these people. "
-        "Ask who declares it, and where each bound comes from."
+        f"these records; that nobody has more than {_records_of_one(release)}; that a ledger knows every other release "
+        "of these people. Ask who declares it, and where each bound comes from."
     )
 
 
@@ -145,20 +152,28 @@ def _not_promised(event: ReleaseEvent) -> str:
 
 def _released(release: Release) -> str:
     counts: Counter[str] = Counter()
-    for a_round in release.rounds:
+    rounds = [a_round for part in _parts(release) for a_round in part.rounds]
+    for a_round in rounds:
         counts[_ASKED[type(a_round.query)]] += sum(values.size for values in a_round.values.values())
     parts = "; ".join(f"{what} ({count:,})" for what, count in counts.items())
     extra = ""
     if isinstance(release.augment, Labels):
         extra = " Class counts and class means are among them."
-    elif isinstance(release.augment, Constant) and release.event.rounds == "one":
+    elif isinstance(release.augment, Constant) and all(part.event.rounds == "one" for part in _parts(release)):
         extra = " The mean is among them."
-    return f"{sum(counts.values()):,} noisy numbers in {len(release.rounds)} answers: {parts}.{extra}"
+    return f"{sum(counts.values()):,} noisy numbers in {len(rounds)} answers: {parts}.{extra}"
+
+
+def _parts(release: Release) -> tuple[Release, ...]:
+    """What was released, each by one charge."""
+    return release.parts if isinstance(release, MergedRelease) else (release,)
 
 
 def _public(release: Release) -> str:
     domain = release.domain
-    known = [f"the number of records, {release.n_samples:,}", f"the {domain.n_features} columns and their names"]
+    counts = [f"{part.n_samples:,}" for part in _parts(release)]
+    records = f"number of records, {counts[0]}" if len(counts) == 1 else f"numbers of records, {' and '.join(counts)}"
+    known = [f"the {records}", f"the {domain.n_features} columns and their names"]
     if domain.bounds is not None:
         known.append("the bounds of each column, as they were declared")
     elif release.norm_is_private:
@@ -174,6 +189,8 @@ def _mechanism(release: Release) -> str:
         proof = "" if event.keeps_budget else " It does not keep the ε that was asked for; the one shown holds."
         return f"Gaussian noise as in Algorithm 1 of Su, Guo and Zhang, classical calibration.{proof}"
     rounds = "one answer" if event.rounds == "one" else f"{len(release.rounds)} answers in adaptive rounds, one charge"
+    if isinstance(release, MergedRelease):
+        rounds = f"{len(release.parts)} sites, each with a release and a charge of its own"
     return (
         f"Discrete Gaussian noise (OpenDP) on exact integer sums, analytic calibration; {rounds}. Records were clipped "
         "to their bounds before they were summed."

@@ -10,11 +10,11 @@ from graphveil._rng import generator_for
 from graphveil.exceptions import PrivacyWarning
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.network import Network, find_network, network_path
-from graphveil.recovery.precision import Recovered, recover
+from graphveil.recovery.precision import Recovered, few_records, recover
 from graphveil.recovery.uncertainty import EdgeIntervals, edge_intervals
 from graphveil.spec.released import Release
 
-__all__ = ["Content", "Spectrum", "column_names", "content_of"]
+__all__ = ["Content", "Spectrum", "content_of"]
 
 Matrix = NDArray[np.float64]
 
@@ -74,19 +74,12 @@ class Content:
     notes: tuple[str, ...]
 
 
-def column_names(release: Release) -> tuple[str, ...]:
-    """Names of the columns, or numbers for those without."""
-    if release.columns is not None:
-        return release.columns
-    return tuple(f"x{column}" for column in range(release.domain.n_features or 0))
-
-
 def content_of(release: Release) -> Content:
     """Recover, fit the whole path, and judge every edge: from published numbers alone."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it
         found = recover(release)
-    names, p = column_names(release), len(found.precision)
+    names, p = release.column_names, len(found.precision)
     network = find_network(found.noisy, found.n_eff, "auto", generator_for(release.checksum, "network"))
     most = max(_LEAST_EDGES, _EDGES_A_COLUMN * p, 2 * network.solution.n_edges)
     path = network_path(found.noisy, network, most)
@@ -134,7 +127,6 @@ def _eigenvalues(matrix: Matrix) -> Matrix:
 
 
 def _notes(release: Release, found: Recovered, names: tuple[str, ...], intervals: EdgeIntervals) -> list[str]:
-    p = len(names)
     notes = []
     if release.seeded:
         notes.append("The noise was seeded: this is a simulation, and nothing in it is private.")
@@ -143,12 +135,8 @@ def _notes(release: Release, found: Recovered, names: tuple[str, ...], intervals
             f"δ = {release.budget.delta:g} is at least 1/n: publishing one record at random would satisfy it. "
             "Choose it well below."
         )
-    if found.n_eff < p:
-        needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
-        notes.append(
-            f"This release is worth {found.n_eff:.3g} records for {p} columns: edges are not reliable at this budget. "
-            f"About {needed:,.0f} records, or a larger ε, would do."
-        )
+    if (few := few_records(release, found)) is not None:
+        notes.append(few)
     if intervals.reason is not None:
         notes.append(f"{intervals.reason} Every edge could have been made by the noise.")
     if found.flat:

@@ -21,7 +21,7 @@ from graphveil.spec.forecast import Forecast
 from graphveil.spec.release_file import write_bytes
 from graphveil.spec.released import Release
 
-__all__ = ["page_of", "report_html", "write_report"]
+__all__ = ["forecast_html", "report_html", "write_report"]
 
 _UNITS = 10_000  # partial correlations are stored as integers in this unit: Int16, four digits
 
@@ -81,16 +81,20 @@ def report_html(release: Release, forecast: Forecast | None = None) -> str:
     return page
 
 
-def page_of(title: str, body: str) -> str:
-    """A page without a script, in the style of the report; ``body`` is HTML."""
-    style = _asset("page.css")
+def forecast_html(forecast: Forecast) -> str:
+    """Words and plots of the expected error, as a small page of its own, in the style of the report."""
+    style, budget = _asset("page.css"), forecast.budget
+    title = (
+        f"Plan: {forecast.n_samples:,} records, {forecast.n_features} variables, ε = {budget.epsilon:g}, "
+        f"δ = {budget.delta:g}"
+    )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, "")}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{style}</style></head>"
         f'<body><header><p class="brand">graphveil</p><h1>{escape(title)}</h1></header>'
-        f"<main>{body}</main></body></html>\n"
+        f"<main><section>{_expected(forecast)}</section></main></body></html>\n"
     )
 
 
@@ -176,14 +180,18 @@ def _plan(release: Release, content: Content, forecast: Forecast) -> str:
         f'<tr><th scope="row">{escape(what)}</th><td>{escape(then)}</td><td>{escape(now)}</td></tr>'
         for what, then, now in rows
     )
-    charts = "".join(f"<figure>{chart}</figure>" for chart in error_charts(forecast))
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in forecast.sentences)
     return (
         '<section aria-labelledby="plan-title"><h2 id="plan-title">Compared with the plan</h2>'
         '<div class="scroll"><table class="plain"><thead><tr><th scope="col">what</th><th scope="col">planned</th>'
-        f'<th scope="col">this release</th></tr></thead><tbody>{body}</tbody></table></div>{said}'
-        f'<div class="pair">{charts}</div></section>'
+        f'<th scope="col">this release</th></tr></thead><tbody>{body}</tbody></table></div>'
+        f"{_expected(forecast)}</section>"
     )
+
+
+def _expected(forecast: Forecast) -> str:
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in forecast.sentences)
+    charts = "".join(f"<figure>{chart}</figure>" for chart in error_charts(forecast))
+    return f'{said}<div class="pair">{charts}</div>'
 
 
 def _data(content: Content) -> str:

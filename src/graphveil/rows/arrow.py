@@ -80,8 +80,8 @@ class Selection:
     def check_types(self, schema: Any) -> None:
         """Features must be numbers, a label must be text, an integer or a boolean."""
         for name in self.features:
-            kind = _type_of(schema, name)
-            if not _is_numeric(kind):
+            if not can_hold_numbers(schema, name):
+                kind = _type_of(schema, name)
                 raise SourceError(
                     f"Column {name!r} has type {kind}, which is not a number. Convert it where you know what it means, "
                     "or leave it out with Domain(columns=...)."
@@ -121,9 +121,11 @@ def _type_of(schema: Any, name: str | None) -> Any:
     return kind.value_type if t.is_dictionary(kind) else kind
 
 
-def _is_numeric(kind: Any) -> bool:
+def can_hold_numbers(schema: Any, name: str) -> bool:
+    """Whether a column is read as a feature."""
     import pyarrow.types as t
 
+    kind = _type_of(schema, name)
     return bool(
         t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind) or t.is_decimal(kind) or t.is_null(kind)
     )

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.arrow import Selection, batch_rows
+from graphveil.rows.arrow import Selection, batch_rows, can_hold_numbers
 from graphveil.rows.blocks import Blocks
 from graphveil.rows.foreign import call_foreign, iterate_foreign
 from graphveil.rows.lines import Lines
@@ -23,7 +23,7 @@ from graphveil.spec.domain import Domain
 if TYPE_CHECKING:
     from graphveil.rows.blocks import Block, Deferred
 
-__all__ = ["Files"]
+__all__ = ["Files", "column_kinds"]
 
 T = TypeVar("T")
 
@@ -66,6 +66,12 @@ class Files(Blocks):
         return sum(file.count(self._selection) for file in self._files)
 
 
+def column_kinds(source: str) -> dict[str, bool]:
+    """Columns of the first file, and whether each can hold numbers; a CSV file does not say, so all may."""
+    first = _listed(source)[0]
+    return _in_file(first, first.kinds)
+
+
 class _File(Unreleased):
     """One file on a file system of pyarrow."""
 
@@ -75,6 +81,10 @@ class _File(Unreleased):
     @abstractmethod
     def names(self) -> list[str]:
         """Names of its columns."""
+
+    def kinds(self) -> dict[str, bool]:
+        """Whether each column can hold numbers."""
+        return dict.fromkeys(self.names(), True)
 
     @abstractmethod
     def check(self, selection: Selection) -> None:
@@ -112,6 +122,10 @@ class _Typed(_File):
 
     def names(self) -> list[str]:
         return call_foreign(lambda: [str(name) for name in self._schema().names], self._named("opened"))
+
+    def kinds(self) -> dict[str, bool]:
+        schema = call_foreign(self._schema, self._named("opened"))
+        return {name: can_hold_numbers(schema, name) for name in schema.names}
 
     def check(self, selection: Selection) -> None:
         schema = call_foreign(self._schema, self._named("opened"))

@@ -119,6 +119,11 @@ class Cost:
         """Whether the (ε, δ) that was asked for, the largest of several, really holds."""
         return not self.seeded and self.delta(self.budget.epsilon) <= self.budget.delta
 
+    @property
+    def proven_epsilon(self) -> float:
+        """The ε that was asked for where it holds, and otherwise the one that does, at the δ that was asked for."""
+        return self.budget.epsilon if self.keeps_budget else self.epsilon(self.budget.delta)
+
 
 @dataclass(frozen=True)
 class ReleaseEvent(Cost, Record):
@@ -177,5 +182,5 @@ def guarantee_sentence(event: Any, where: str, public: str) -> str:
     who = "one record" if event.rows_per_person == 1 else f"one person (up to {event.rows_per_person} records)"
     delta, epsilon = _written(event.budget.delta), _written(event.budget.epsilon)
     if not event.keeps_budget:
-        epsilon = _written_up(event.epsilon(event.budget.delta))
+        epsilon = _written_up(event.proven_epsilon)
     return f"({epsilon}, {delta})-differentially private against replacing {who}{where}; {public}"

@@ -124,7 +124,8 @@ class Forecast(Record):
         return tuple(said)
 
     def _repr_html_(self) -> str:
-        here = f"{self.n_samples:,} records, {self.n_features} variables, ε = {self.budget.epsilon:g}"
+        spent = f"ε = {self.budget.epsilon:g}, δ = {self.budget.delta:g}"
+        here = f"{self.n_samples:,} records, {self.n_features} variables, {spent}"
         return facts_html("Forecast", [(here, sentence) for sentence in self.sentences])
 
     def _seen(self) -> str:

@@ -139,6 +139,13 @@ class MergedRelease(Release):
     def __post_init__(self) -> None:
         _check_alike(self.parts)
 
+    @property
+    def merged_event(self) -> MergedEvent:
+        """What the sites have spent."""
+        event: Any = self.event
+        assert isinstance(event, MergedEvent)
+        return event
+
     @cached_property
     def weights(self) -> "Vector":
         """The share of each part in the whole; they add up to 1."""
@@ -194,7 +201,7 @@ class MergedRelease(Release):
 
     @cached_property
     def _content(self) -> bytes:
-        facts = {"weights": self.weighting, "sites_per_person": self.event.sites_per_person}  # type: ignore[attr-defined]
+        facts = {"weights": self.weighting, "sites_per_person": self.merged_event.sites_per_person}
         header = {"merged": facts, "parts": [part._header for part in self.parts]}
         return release_file.encode(header, [a.arrays() for part in self.parts for a in part.rounds])
 

@@ -80,6 +80,11 @@ class Release:
         return self.domain.columns
 
     @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns, or numbers (``x0``, ``x1``, …) for those without."""
+        return self.columns or tuple(f"x{number}" for number in range(self.domain.n_features or 0))
+
+    @property
     def budget(self) -> Budget:
         """The guarantee that was asked for; ``event`` has the one that holds."""
         return self.event.budget
