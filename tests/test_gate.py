@@ -197,10 +197,18 @@ def test_an_empty_source_is_refused():
         gv.release(np.empty((3, 0)), domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET)
 
 
-def test_a_delta_of_one_over_n_is_warned_about_where_it_was_written():
+@pytest.mark.parametrize("rounds", [1, "auto"])
+def test_a_delta_of_one_over_n_is_warned_about_where_it_was_written(rounds):
     with pytest.warns(PrivacyWarning) as caught:
-        gv.release(ROWS[:10], domain=WIDE, budget=gv.Budget(1.0, 0.1))
+        gv.release(ROWS[:10], domain=WIDE, budget=gv.Budget(1.0, 0.1), rounds=rounds)
     assert caught[0].filename == __file__
+
+
+def test_warnings_of_a_fit_point_to_the_fit():
+    with pytest.warns(PrivacyWarning) as caught:
+        gv.PrivatePrecision(0.1, 0.1, bounds=(-4, 4)).fit(ROWS[:10])
+    assert len(caught) == 2
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 @pytest.mark.parametrize("augment", ["labels", 3, [1, 2], gv.Constant])

@@ -25,6 +25,9 @@ of the data, or a number computed from it: an error is published the moment it i
     LedgerWarning (UserWarning)         a release was made and charged, but could not be kept under its key
 """
 
+import sys
+import warnings
+from types import FrameType
 from typing import Any
 
 __all__ = [
@@ -45,6 +48,7 @@ __all__ = [
     "SolverError",
     "SourceError",
     "UnboundedProblem",
+    "warn_caller",
 ]
 
 
@@ -123,7 +127,21 @@ class NotConverged(SolverError):
 
 
 class UnboundedProblem(SolverError):
-    """The objective has no minimiser; the message names an ``alpha`` that is known to have one."""
+    """The objective has no minimiser; the message names an ``alpha`` that is known to have one.
+
+    Attributes
+    ----------
+    certificate : array
+        A direction along which the objective falls without bound: positive semidefinite, of trace 1.
+    recession : float
+        How fast it falls: at most 0.
+    safe_alpha : float, array or None
+        An ``alpha`` that is known to have a minimiser.
+    """
+
+    certificate: Any
+    recession: float
+    safe_alpha: Any
 
 
 class PrivacyWarning(UserWarning):
@@ -132,3 +150,12 @@ class PrivacyWarning(UserWarning):
 
 class LedgerWarning(UserWarning):
     """A release was made and charged, but could not be kept under its key: save it now."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's own code that called graphveil, however deep we are."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("graphveil."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level - 1)

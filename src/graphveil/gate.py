@@ -14,7 +14,6 @@ Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on
 """
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -30,6 +29,7 @@ from graphveil.exceptions import (
     LedgerWarning,
     PrivacyWarning,
     SourceError,
+    warn_caller,
 )
 from graphveil.spec import validate
 from graphveil.spec.augment import Augment, Constant, Labels, checked_augment
@@ -523,11 +523,10 @@ def _store(ledger: LedgerLike, request: Request, made: Release) -> None:
     try:
         ledger.store(request, made)
     except LedgerError as error:
-        warnings.warn(
+        warn_caller(
             f"This release was charged and made, but could not be stored under key {request.key!r}: save it now, the "
             f"ledger will not give it again. {error}",
             LedgerWarning,
-            stacklevel=3,
         )
 
 
@@ -542,11 +541,10 @@ def _made(makers: "list[Callable[[], Statistic]]") -> "list[Statistic]":
 def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
     n, delta = event.n_samples, event.budget.delta
     if delta >= 1.0 / n:
-        warnings.warn(
+        warn_caller(
             f"delta={delta:g} is at least 1/n for n={n} records: a mechanism that publishes one record at random would "
             "satisfy it. Choose delta well below 1/n.",
             PrivacyWarning,
-            stacklevel=7,
         )
     unproven = allow_unproven and event.mechanism == "paper"
     if not event.seeded and not event.keeps_budget and not unproven:

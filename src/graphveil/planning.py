@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from graphveil._rng import generator_for
-from graphveil.exceptions import InvalidParameter, PrivacyWarning
+from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.gate import release
 from graphveil.metrics import partial_correlations, relative_loss, roc_auc
 from graphveil.recovery.law import NoisyCovariance
@@ -104,10 +104,9 @@ def plan(
     )
     target = validate.number("target", target, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
     if budget.delta >= 1.0 / case.n:
-        warnings.warn(
+        warn_caller(
             f"delta={budget.delta:g} is at least 1/n for n={case.n} records. Choose delta well below 1/n.",
             PrivacyWarning,
-            stacklevel=2,
         )
     many, few = _replications(case.p)
     steps = _Steps(2 * len(_FACTORS) + 3, progress)

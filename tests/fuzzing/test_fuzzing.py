@@ -17,7 +17,9 @@ import graphveil as gv
 from fuzzing.mutations import mutated_bytes, mutated_json, mutated_release, numbered
 from graphveil.cli.bounds import read_domain
 from graphveil.exceptions import GraphveilError, InvalidParameter, ReleaseFileError, SourceError
-from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
+from graphveil.spec.forecast import Forecast, ForecastPoint
+from graphveil.spec.merged import MergedEvent
 from graphveil.spec.record import Record
 
 BUDGET = gv.Budget(4.0, 1e-6)
@@ -31,7 +33,12 @@ KINDS = {
     "paper": lambda: gv.release(
         ROWS, domain=gv.Domain(data_norm=2.0), budget=gv.Budget(1.0, 1e-6), mechanism="paper", random_state=1
     ),
+    "merged": lambda: gv.merge_releases(
+        [gv.release(part, domain=NAMED, budget=BUDGET, augment="mean") for part in (ROWS[:90], ROWS[90:])]
+    ),
 }
+EVENT = ReleaseEvent(BUDGET, 0.8, 1e-20, "default", "one", 10, 1, "replace", seeded=False)
+POINT = ForecastPoint(100, 1.0, 12.0, 0.1, 0.3, 0.9, 0.2)
 RECORDS = [
     NAMED,
     gv.Domain(columns=["a", "b"], bounds=([0, 1], [2, 3]), rows_per_person=3),
@@ -39,7 +46,10 @@ RECORDS = [
     BUDGET,
     gv.Labels(["x", 3, True], column="y"),
     gv.Constant(0.5),
-    ReleaseEvent(BUDGET, 0.8, 1e-20, "default", "one", 10, 1, "replace", seeded=False),
+    EVENT,
+    MergedEvent((EVENT, EVENT), 1),
+    GaussianStep(2.0, (NoiseGroup("moments", 3, 1.5),), -20, 0.8, 1e-20),
+    Forecast(BUDGET, 3, 1, 4.0, POINT, 0.1, 1000, None, (POINT,), (POINT,)),
 ]
 CANARY = "271828.1828"
 SLOW = 5.0  # seconds for one case; the slowest seen takes a few hundredths

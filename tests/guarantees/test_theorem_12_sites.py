@@ -49,23 +49,6 @@ def test_a_person_at_several_sites_pays_for_those_that_cost_most():
         assert not event.keeps_budget
 
 
-def test_two_sites_together_are_no_easier_to_attack_than_one():
-    """The best test against a change at one site ignores the other; a change at both is told by √2 μ."""
-    mu = site(ROWS[:1000]).event.mu
-    z = np.random.default_rng(0).standard_normal((2, 200_000))
-    for k, bound in ((1, mu), (2, math.sqrt(2.0) * mu)):
-        moved = z + np.array([mu, mu if k == 2 else 0.0])[:, None]
-        score, base = moved.sum(axis=0), z.sum(axis=0)  # the likelihood ratio of the change at both
-        if k == 1:
-            score, base = moved[0], z[0]
-        power = np.mean(score > np.quantile(base, 0.95))
-        best = 0.5 * math.erfc((1.6449 - bound) / math.sqrt(2.0))
-        assert power == pytest.approx(best, abs=0.01)
-        assert (
-            gv.merge_releases([site(ROWS[:1000]), site(ROWS[1000:2000])], sites_per_person=k).event.mu >= bound - 1e-12
-        )
-
-
 def test_the_sentence_says_whose():
     parts = sites()
     assert gv.merge_releases(parts).guarantee == (
@@ -77,7 +60,7 @@ def test_the_sentence_says_whose():
     assert float(two[1 : two.index(",")]) > 1.0
     domains = [gv.Domain(bounds=(-5, 6), rows_per_person=m) for m in (1, 3, 2)]
     families = [site(ROWS[part], domain=domain) for part, domain in zip(SITES, domains, strict=True)]
-    assert "one person (up to 3 records) at one of 3 sites" in gv.merge_releases(families).guarantee
+    assert "(up to 1, 3 or 2 records, depending on the site) at one of" in gv.merge_releases(families).guarantee
 
 
 def test_one_seeded_part_marks_the_whole():

@@ -34,10 +34,6 @@ def default_step(budget, p=20):
     return step_for(Moments(1.0), lattice, layout, lattice, 1, mu, eta)
 
 
-def test_the_grid_is_large_enough():
-    assert len(GRID) >= 500
-
-
 def test_own_delta_never_exceeds_delta_on_the_grid():
     for epsilon, delta in GRID:
         mu = mu_of(epsilon, delta)

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.privacy.accounting import Balance, Spend, check_divisible, left_over, root_above, spent_of
+from graphveil.privacy.accounting import Balance, Spend, check_divisible, left_over, spent_of
 from graphveil.privacy.calibration import analytic_mu, lattice_share
 from graphveil.spec.gdp import delta_of
+from graphveil.spec.rounding import root_above
 from ledger_support import event
 
 positive = st.floats(min_value=5e-324, max_value=1e300)

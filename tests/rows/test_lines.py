@@ -17,9 +17,9 @@ from support import everything_said
 DOMAIN = gv.Domain(columns=["a", "b"], bounds=(-9, 9))
 
 
-def parsed(text, labels=None):
+def parsed(text, labels=None, separator=b","):
     """Rows of lines below the names a, x, b."""
-    content = b"a,x,b\n" + text
+    content = separator.join([b"a", b"x", b"b"]) + b"\n" + text
     source = Lines(lambda: pa.BufferReader(content), "f")
     blocks = [block for part in source.fetch(Selection(source.names(), DOMAIN, labels)) for block in part()]
     rows = np.concatenate([rows for rows, _ in blocks]) if blocks else np.empty((0, 2))
@@ -43,7 +43,11 @@ CELLS = {
     "NA": np.nan,
     "nan": np.nan,
     "nan(1)": np.nan,
-    "true": np.nan,
+    "true": 1.0,
+    "FALSE": 0.0,
+    " True ": 1.0,
+    "truest": np.nan,
+    "t": np.nan,
     "0x10": np.nan,
     "1_000": np.nan,
     '"1,000"': np.nan,
@@ -61,16 +65,44 @@ def test_a_cell_is_a_number_or_nan(cell):
     np.testing.assert_array_equal(rows, [[CELLS[cell], 1.0], [2.0, CELLS[cell]]])
 
 
+EUROPEAN = {
+    "1,5": 1.5,
+    "1.5": 1.5,
+    " -2,25\t": -2.25,
+    "1,5e2": 150.0,
+    ",5": 0.5,
+    "7,": 7.0,
+    "True": 1.0,
+    "1.234,5": np.nan,
+    "1,234,5": np.nan,
+    "n/a": np.nan,
+}
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("cell", EUROPEAN)
+def test_the_names_say_what_separates_and_then_a_comma_is_a_decimal_point(cell, separator):
+    text = "{0}{1}t{1}1\n2{1}t{1}{0}\n".format(f'"{cell}"' if separator in cell else cell, separator)
+    rows = parsed(text.encode(), separator=separator.encode())
+    np.testing.assert_array_equal(rows, [[EUROPEAN[cell], 1.0], [2.0, EUROPEAN[cell]]])
+
+
+def test_names_with_separators_inside_quotation_marks():
+    assert lines._separator(b'"a;b;c;d",e\n') == ","
+    assert lines._separator(b'"a,b,c";d\n') == ";"
+    assert lines._separator(b"alone\n") == ","
+
+
 CELL = st.one_of(
     st.sampled_from([cell.encode() for cell in CELLS]),
     st.floats().map(lambda value: repr(value).encode()),
-    st.text("0123456789+-.eEinfatyINF _\"'xé\t", max_size=8).map(str.encode),
+    st.text("0123456789+-.,eEinfatyINF _\"'xé\t", max_size=8).map(str.encode),
 )
 LINE = st.one_of(
     st.lists(CELL, min_size=3, max_size=3).map(b",".join),
     st.lists(CELL, max_size=5).map(b",".join),
     st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"")),
-    st.sampled_from([b"", b"\r", b'"', b'x",1,"a', b"1\r2,t,3", b'1,"t,2', b"1,t,2\r", b"1,\xff,2", b" "]),
+    st.sampled_from([b"", b"\r", b"\r\r", b'"', b'x",1,"a', b"1\r2,t,3", b'1,"t,2', b"1,t,2\r", b"1,\xff,2", b" "]),
 )
 
 
@@ -86,16 +118,18 @@ def test_every_line_is_one_record_and_depends_on_itself_alone(texts):
         np.testing.assert_array_equal(row, parsed(b"1,t,2\n" + text + b"\n?,t,?\n")[1])
 
 
-@settings(max_examples=150)
-@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=6))
-def test_patience_changes_no_bit(cells):
+@settings(max_examples=300)
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=6), st.sampled_from([b",", b";", b"\t"]))
+def test_patience_changes_no_bit(cells, separator):
     """What pyarrow parses as a number by itself is the same number where a neighbour makes it parse bytes."""
-    text = b"".join(b"%s,t,%s\n" % pair for pair in cells)
-    parser = lines._Parser(["a", "x", "b"], Selection(["a", "x", "b"], DOMAIN, None))
-    fast, slow = (parser._table(text, patient=patient) for patient in (False, True))
-    if fast is not None and slow is not None and fast.num_rows == slow.num_rows:
-        for one, other in zip(fast.columns, slow.columns, strict=True):
-            np.testing.assert_array_equal(lines._numbers(one), lines._numbers(other))
+    text = b"".join(separator.join([one, b"t", other]) + b"\n" for one, other in cells)
+    parser = lines._Parser(["a", "x", "b"], Selection(["a", "x", "b"], DOMAIN, None), separator.decode())
+    comma = separator != b","
+    *fast, slow = (parser._table(text, decimal) for decimal in (*parser._decimals, None))
+    for quick in fast:
+        if quick is not None and slow is not None and quick.num_rows == slow.num_rows:
+            for one, other in zip(quick.columns, slow.columns, strict=True):
+                np.testing.assert_array_equal(lines._numbers(one, comma), lines._numbers(other, comma))
 
 
 def test_blocks_end_where_lines_end(monkeypatch):

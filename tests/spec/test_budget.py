@@ -1,3 +1,5 @@
+"""A budget refuses what is no guarantee, and survives JSON."""
+
 import math
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""A domain refuses what is no bound, and matches a schema."""
+
 import math
 
 import numpy as np

@@ -108,10 +108,6 @@ def forged(item, change):
     return release_file.encode(header, arrays)
 
 
-def _groups(header):
-    return header["rounds"][0]["step"]["groups"]
-
-
 FORGERIES = {
     "no event": lambda h, a: h.pop("event"),
     "wrong kind": lambda h, a: h.update(domain=h["event"]),

@@ -51,6 +51,8 @@ def template(
     if writable(output).exists():
         raise Refusal(f"{output} exists already; it is not overwritten. Choose another output.")
     known = column_kinds(data)
+    if any(map(_is_number, known)):  # perhaps a record: its values are not repeated
+        raise Refusal("A name in the first line of this file is a number. Give the file a first line with names.")
     lines = [f'{_key(name)} = ["?", "?"]' for name, number in known.items() if number]
     left_out = [name for name, number in known.items() if not number]
     lines += [f"# {_key(name)}: not numbers" for name in left_out]
@@ -88,6 +90,14 @@ def _check_pair(path: Path, name: str, pair: Any) -> None:
     numbers = isinstance(pair, list) and all(isinstance(end, int | float) and not isinstance(end, bool) for end in pair)
     if not numbers or len(pair) != 2:
         raise Refusal(f"{path}: column {name!r} must be [smallest, largest], two numbers.")
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _shortened(text: str) -> str:

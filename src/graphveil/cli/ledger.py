@@ -73,19 +73,23 @@ def show(
         from rich.table import Table
         from rich.text import Text
 
+        from graphveil.spec.rounding import written_down, written_up
+
         table = Table("data set", "ε in all", "spent", "left", "at δ", "releases")
         for row in rows:
-            spent = "all (a seeded release)" if row["spent"] is None else f"{row['spent']:.4g}"
+            spent = "all (a seeded release)" if row["spent"] is None else written_up(row["spent"], 4)
             cells = (
                 row["dataset"],
                 f"{row['epsilon']:g}",
                 spent,
-                f"{row['left']:.4g}",
+                written_down(row["left"], 4),
                 f"{row['delta']:g}",
                 str(row["releases"]),
             )
             table.add_row(*map(Text, cells))
         console.print(table if rows else "No data set yet: graphveil ledger create NAME --epsilon … --delta …")
+        if rows:
+            console.print("Releases add up in μ², not in ε: what is left is more than the total less what was spent.")
 
     answer(as_json, {"datasets": rows}, speak)
 

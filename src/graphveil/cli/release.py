@@ -109,10 +109,12 @@ def _saved(made: "Release", output: Path) -> Path:
 
 
 def _said(facts: dict[str, Any]) -> str:
+    from graphveil.spec.rounding import written_down
+
     left = facts.get("remaining")
     count = (
         "Not counted in any ledger."
         if left is None
-        else (f"Left in the ledger: ε = {left['epsilon']:.4g} at δ = {left['delta']:.4g}.")
+        else (f"Left in the ledger: ε = {written_down(left['epsilon'], 4)} at δ = {left['delta']:.4g}.")
     )
     return f"\nReleased to {facts['release']}; everything from here on is free. {count}"

@@ -17,6 +17,7 @@ from graphveil.privacy.calibration import LARGEST_ETA, analytic_mu, lattice_allo
 from graphveil.spec.budget import SMALLEST_EPSILON, Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.gdp import epsilon_of
+from graphveil.spec.rounding import float_above, root_above, written_down, written_up
 
 __all__ = ["Balance", "Spend", "check_divisible", "largest_epsilon", "left_over", "spent_of"]
 
@@ -33,16 +34,20 @@ class Spend:
         Zero where nothing is spent or left, infinite after a seeded release.
     seeded : bool
         A seeded release was made of these rows: nothing of them is private any more.
+    is_left : bool
+        It is what is left, and written rounded down, so that it can be asked for; what is spent is rounded up.
     """
 
     mu: float
     epsilon: float
     delta: float
     seeded: bool = False
+    is_left: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         mark = "; a seeded release was made of these rows: not private" if self.seeded else ""
-        return f"epsilon = {self.epsilon:.6g} at delta = {self.delta:g} (mu = {self.mu:.6g}){mark}"
+        written = written_down if self.is_left else written_up
+        return f"epsilon = {written(self.epsilon, 6)} at delta = {self.delta:g} (mu = {written(self.mu, 6)}){mark}"
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,7 @@ def spent_of(balance: Balance, budget: Budget) -> Spend:
     """What was spent, with ε at the budget's δ, rounded up."""
     if balance.seeded:
         return Spend(math.inf, math.inf, budget.delta, seeded=True)
-    mu, eta = root_above(balance.mu_square), _float_above(balance.eta)
+    mu, eta = root_above(balance.mu_square), float_above(balance.eta)
     return Spend(mu, epsilon_of(mu, budget.delta, eta) if mu > 0.0 else 0.0, budget.delta)
 
 
@@ -128,7 +133,7 @@ def left_over(balance: Balance, budget: Budget) -> Spend:
     """The largest release that still fits, at the budget's δ."""
     epsilon = largest_epsilon(balance, budget, balance.rows_per_person)
     mu = analytic_mu(Budget(epsilon, budget.delta)) if epsilon > 0.0 else 0.0
-    return Spend(mu, epsilon, budget.delta, balance.seeded > 0)
+    return Spend(mu, epsilon, budget.delta, balance.seeded > 0, is_left=True)
 
 
 def largest_epsilon(balance: Balance, budget: Budget, rows_per_person: int) -> float:
@@ -146,26 +151,3 @@ def largest_epsilon(balance: Balance, budget: Budget, rows_per_person: int) -> f
     while (middle := 0.5 * (epsilon + high)) not in (epsilon, high):
         epsilon, high = (middle, high) if fits(middle) else (epsilon, middle)
     return epsilon
-
-
-def root_above(square: Fraction) -> float:
-    """The smallest float that is at least √``square``; √(x²) is x."""
-    if square == 0:
-        return 0.0
-    # An integer root of 60 bits or more: no overflow, no underflow, whatever the size of the fraction.
-    shift = max(0, 120 - (square.numerator.bit_length() - square.denominator.bit_length()))
-    shift += shift % 2
-    scaled = math.isqrt((square.numerator << shift) // square.denominator)
-    root = math.nextafter(_float_above(Fraction(scaled, 2 ** (shift // 2))), 0.0)
-    while not math.isinf(root) and Fraction(root) ** 2 < square:
-        root = math.nextafter(root, math.inf)
-    return root
-
-
-def _float_above(value: Fraction) -> float:
-    """The smallest float that is at least ``value``."""
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return math.inf
-    return nearest if nearest >= value else math.nextafter(nearest, math.inf)

@@ -1,13 +1,12 @@
 """From a release to a precision matrix, for free."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphveil.exceptions import InvalidParameter, PrivacyWarning
+from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.columns import Setting
 from graphveil.recovery.denoise import DETECTION, denoise, refined_trace_sd
@@ -123,13 +122,12 @@ def recover(release: Release) -> Recovered:
         )
     result = _recovered(release)
     if (few := few_records(release, result)) is not None:
-        warnings.warn(few, PrivacyWarning, stacklevel=2)
+        warn_caller(few, PrivacyWarning)
     if result.saturated:
-        warnings.warn(
+        warn_caller(
             f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
             "describes shortened rows. Give a larger public norm, or bounds.",
             PrivacyWarning,
-            stacklevel=2,
         )
     return result
 

@@ -106,6 +106,9 @@ def _records_of_one(release: Release) -> str:
     count = "one record" if rows == 1 else f"{rows} records"
     if not isinstance(release, MergedRelease):
         return count
+    allowed = [part.event.rows_per_person for part in release.parts]
+    if len(set(allowed)) > 1:
+        count = f"{', '.join(map(str, allowed[:-1]))} or {allowed[-1]} records (depending on the site)"
     sites, of = release.merged_event.sites_per_person, len(release.parts)
     return f"{count} at each of {sites} of the {of} sites" if sites > 1 else f"{count}, at one of the {of} sites"
 

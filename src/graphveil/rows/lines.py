@@ -1,11 +1,14 @@
-"""Lines of comma-separated values: every line is one record, whatever it holds.
+"""Lines of separated values: every line is one record, whatever it holds.
 
 Guarantee
 ---------
 A record is a line that is not blank, and becomes a row that depends on nothing but that line and the names above it: a
-cell that is not a number is NaN, and so are all cells of a line that has not as many as there are names, or more than
-64 MB. No line raises, none is dropped, none is swallowed by a quotation mark that another left open. Argument:
-``privacy/proofs/totality.md`` (theorem 7).
+cell that is neither a number nor true or false is NaN, and so are all cells of a line that has not as many as there are
+names, or more than 64 MB. No line raises, none is dropped, none is swallowed by a quotation mark that another left
+open. Argument: ``privacy/proofs/totality.md`` (theorem 7).
+
+The line of names, which is public, says what separates: commas, semicolons or tabs. Where it is not the comma, a comma
+in a number is a decimal point, as spreadsheets write it in most of Europe.
 
 Lines are parsed by pyarrow, whole blocks at a time as declared numbers. Its complaints quote cells, so they are not
 repeated: a block that it does not like is parsed again with more patience, and in the end line by line.
@@ -34,6 +37,8 @@ _CACHED = 2**20  # and parsed at a time, because the cells of so many fit a cach
 _LONGEST = 2**26  # bytes of a line, more than a block has;
 _TOO_LONG = b"x"  # stands for one that has more: a record like any other, without a number
 _MARK = b"\xef\xbb\xbf"  # of UTF-8; spreadsheets write it
+_SEPARATORS = b",;\t"
+_TRUE, _FALSE = r"(?i)^[ \t]*true[ \t]*$", r"(?i)^[ \t]*false[ \t]*$"
 # What pyarrow takes for a number, but for NaN, which need not be told from what is none.
 _NUMBER = r"^[ \t]*[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)[ \t]*$"
 
@@ -62,7 +67,7 @@ class Lines:
         """Start a pass: blocks of whole lines, still to be parsed."""
         parser = None
         for head, block in self._blocks():
-            parser = parser or _Parser(self._columns(head), selection)
+            parser = parser or _Parser(self._columns(head), selection, _separator(head))
             yield partial(parser.blocks, block)
 
     def count(self) -> int:
@@ -73,8 +78,9 @@ class Lines:
         import pyarrow as pa
         from pyarrow import csv
 
+        options = csv.ParseOptions(delimiter=_separator(head))
         return call_foreign(
-            lambda: [str(name) for name in csv.read_csv(pa.py_buffer(head)).column_names],
+            lambda: [str(name) for name in csv.read_csv(pa.py_buffer(head), parse_options=options).column_names],
             f"opened, file {self._name!r}",
         )
 
@@ -108,8 +114,14 @@ def _chunks(start: Callable[[], Any]) -> Iterator[bytes]:
             yield data
 
 
+def _separator(head: bytes) -> str:
+    """Whichever stands most often in the line of names, outside of quotation marks; of equals the first."""
+    plain = b"".join(head.split(b'"')[::2])
+    return chr(max(_SEPARATORS, key=plain.count))
+
+
 def _without_blank_lines(block: bytes) -> bytes:
-    if not block.startswith((b"\n", b"\r\n")) and b"\n\n" not in block and b"\n\r\n" not in block:
+    if not block.startswith((b"\n", b"\r")) and b"\n\n" not in block and b"\n\r" not in block:
         return block
     return b"\n".join([*(line for line in block.split(b"\n") if line.strip(b"\r")), b""])
 
@@ -117,7 +129,9 @@ def _without_blank_lines(block: bytes) -> bytes:
 class _Parser:
     """Lines become rows of the columns that are wanted."""
 
-    def __init__(self, names: list[str], selection: Selection) -> None:
+    def __init__(self, names: list[str], selection: Selection, separator: str = ",") -> None:
+        self._separator = separator
+        self._decimals = (".",) if separator == "," else (",", ".")
         self._features, self._labels = len(selection.features), selection.labels
         # Columns by number: the names that nobody wants may repeat each other.
         self._numbers = [str(j) for j in range(len(names))]
@@ -128,8 +142,8 @@ class _Parser:
         if not lines:
             return
         count = lines.count(b"\n")
-        for patient in (False, True):
-            table = call_foreign(partial(self._table, lines, patient=patient), "read")
+        for decimal in (*self._decimals, None):
+            table = call_foreign(partial(self._table, lines, decimal), "read")
             if table is not None and table.num_rows == count:
                 yield from self._rows(table)
                 return
@@ -147,33 +161,37 @@ class _Parser:
         yield from self.blocks(lines[:cut])
         yield from self.blocks(lines[cut:])
 
-    def _table(self, lines: bytes, *, patient: bool) -> Any:
-        """Columns of numbers, or of bytes if ``patient``; None if pyarrow refuses, or could make two records of one."""
+    def _table(self, lines: bytes, decimal: str | None) -> Any:
+        """Columns of numbers, or of bytes without ``decimal``; None if pyarrow refuses, or could split a record."""
         import pyarrow as pa
         from pyarrow import csv
 
         if b"\r" in lines and lines.count(b"\r") != lines.count(b"\r\n"):
             return None
-        size = len(lines) + 1 if patient else _CACHED  # a longer line needs patience
-        kinds = dict.fromkeys(self._wanted, pa.binary() if patient else pa.float64())
+        size = _CACHED if decimal else len(lines) + 1  # a longer line needs patience
+        kinds = dict.fromkeys(self._wanted, pa.float64() if decimal else pa.binary())
         if self._labels is not None:
             kinds[self._wanted[-1]] = pa.binary()
         try:
             return csv.read_csv(
                 pa.py_buffer(lines),
                 read_options=csv.ReadOptions(column_names=self._numbers, use_threads=False, block_size=size),
-                convert_options=csv.ConvertOptions(column_types=kinds, include_columns=self._wanted),
+                parse_options=csv.ParseOptions(delimiter=self._separator),
+                convert_options=csv.ConvertOptions(
+                    column_types=kinds, include_columns=self._wanted, decimal_point=decimal or "."
+                ),
             )
         except pa.ArrowInvalid:  # it quotes a cell
             return None
 
     def _rows(self, table: Any) -> "Iterator[Block]":
-        columns = [call_foreign(partial(_numbers, column), "read") for column in table.columns[: self._features]]
+        comma = "," in self._decimals
+        columns = [call_foreign(partial(_numbers, column, comma), "read") for column in table.columns[: self._features]]
         codes = None if self._labels is None else codes_of_text(table.column(self._wanted[-1]), self._labels)
         return slabs(columns, codes)
 
 
-def _numbers(column: Any) -> "NDArray[np.float64]":
+def _numbers(column: Any, comma: bool) -> "NDArray[np.float64]":
     """Parsed numbers, or those of bytes that pyarrow would have parsed: the same bits for the same cell."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -181,6 +199,10 @@ def _numbers(column: Any) -> "NDArray[np.float64]":
 
     column = column.combine_chunks()
     if t.is_binary(column.type):
+        if comma:
+            column = pc.replace_substring(column, ",", ".")
+        for word, number in ((_TRUE, b"1"), (_FALSE, b"0")):
+            column = pc.if_else(pc.match_substring_regex(column, word), number, column)
         known = pc.match_substring_regex(column, _NUMBER)
         text = pc.if_else(known, column, None).cast(pa.string())
         column = pc.cast(pc.utf8_trim(text, " \t"), pa.float64())

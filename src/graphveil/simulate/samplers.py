@@ -15,8 +15,11 @@ __all__ = ["contaminated_rows", "gaussian_rows", "lognormal_rows", "student_rows
 
 def _cholesky(precision: ArrayLike) -> NDArray[np.float64]:
     """Return the lower triangular L with LLᵀ = Θ, or refuse Θ."""
-    theta = np.asarray(precision, dtype=np.float64)
     rule = "a symmetric positive definite matrix"
+    try:
+        theta = np.asarray(precision, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"precision must be {rule}; it is none of numbers.") from None
     if theta.ndim != 2 or theta.shape[0] != theta.shape[1] or theta.size == 0:
         raise InvalidParameter.of("precision", rule, theta.shape)
     name = f"{len(theta)} x {len(theta)}"

@@ -10,7 +10,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.solvers.descent import State, solve
 from graphveil.solvers.kernels import extrapolate
 from graphveil.solvers.objectives import alpha_max
-from graphveil.solvers.problem import Problem, check_count, check_number, check_symmetric
+from graphveil.solvers.problem import Problem, check_count, check_grid, check_number, check_symmetric
 from graphveil.solvers.solution import Solution
 from graphveil.solvers.threads import blas_threads_for
 
@@ -117,9 +117,10 @@ def graphical_lasso_path(
         if top == 0:
             grid = grid[:1]
     else:
-        grid = np.array(alphas, dtype=np.float64)
-        if grid.ndim != 1 or len(grid) == 0 or not (np.isfinite(grid).all() and (grid >= 0).all()):
-            raise InvalidParameter.of("alphas", "a non-empty one-dimensional array of finite numbers ≥ 0", alphas)
+        rule = "a non-empty one-dimensional array of finite numbers ≥ 0"
+        grid = check_grid(alphas, "alphas", rule, zero_allowed=True)
+        if grid.ndim != 1:
+            raise InvalidParameter.of("alphas", rule, alphas)
     order = np.argsort(-grid, kind="stable")
     with blas_threads_for(len(S)):
         downhill = list(_descend_path(S, grid[order], penalize_diagonal, tol, max_iter))

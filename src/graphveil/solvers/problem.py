@@ -40,10 +40,23 @@ def check_number(value: Any, name: str, rule: str, low: float, *, strict: bool) 
     """A finite number above ``low`` (or equal to it when not ``strict``)."""
     number = np.nan
     with suppress(TypeError, ValueError, OverflowError):
-        number = float(value)
+        if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf":  # not text, not a boolean
+            number = float(value)
     if not np.isfinite(number) or number < low or (strict and number == low):
         raise InvalidParameter.of(name, rule, value)
     return number
+
+
+def check_grid(values: Any, name: str, rule: str, *, zero_allowed: bool) -> Matrix:
+    """A finite number, or a non-empty one-dimensional array of them, none negative."""
+    grid = np.full((1, 1), np.nan)
+    with suppress(TypeError, ValueError):
+        grid = np.array(values, dtype=np.float64)
+    if grid.ndim > 1 or not grid.size or not np.isfinite(grid).all() or grid.min() < 0:
+        raise InvalidParameter.of(name, rule, values)
+    if not zero_allowed and not (grid > 0).all():
+        raise InvalidParameter.of(name, rule, values)
+    return grid
 
 
 def check_count(value: Any, name: str) -> int:
@@ -53,15 +66,15 @@ def check_count(value: Any, name: str) -> int:
     return int(value)
 
 
-def check_penalty(alpha: Any, p: int, name: str = "alpha") -> float | Matrix:
+def check_penalty(alpha: Any, p: int) -> float | Matrix:
     """A finite number ≥ 0, or a symmetric matrix of them."""
     if np.ndim(alpha) == 0:
-        return check_number(alpha, name, "a finite number ≥ 0 or a symmetric matrix of them", 0.0, strict=False)
-    penalty = check_symmetric(alpha, name)
+        return check_number(alpha, "alpha", "a finite number ≥ 0 or a symmetric matrix of them", 0.0, strict=False)
+    penalty = check_symmetric(alpha, "alpha")
     if penalty.shape != (p, p):
-        raise InvalidParameter.of(name, f"a number or a matrix of shape {(p, p)}", f"shape {penalty.shape}")
+        raise InvalidParameter.of("alpha", f"a number or a matrix of shape {(p, p)}", f"shape {penalty.shape}")
     if penalty.min() < 0:
-        raise InvalidParameter.of(name, "≥ 0 in every entry", f"a smallest entry of {penalty.min():.3g}")
+        raise InvalidParameter.of("alpha", "≥ 0 in every entry", f"a smallest entry of {penalty.min():.3g}")
     return penalty
 
 

@@ -41,7 +41,7 @@ def raise_unbounded(recession: Recession, problem: Problem, alpha: float | Matri
     )
     direction = problem.to_user_units(recession.direction)
     trace = float(np.trace(direction))
-    error.certificate = direction / trace  # type: ignore[attr-defined]
-    error.recession = recession.value / trace  # type: ignore[attr-defined]
-    error.safe_alpha = safe  # type: ignore[attr-defined]
+    error.certificate = direction / trace
+    error.recession = recession.value / trace
+    error.safe_alpha = safe
     raise error

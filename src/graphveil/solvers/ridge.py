@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.solvers.problem import check_number, check_symmetric
+from graphveil.solvers.problem import check_grid, check_number, check_symmetric
 
 __all__ = ["ridge_precision"]
 
@@ -52,9 +52,8 @@ def ridge_precision(S: ArrayLike, alpha: ArrayLike, target: ArrayLike | None = N
     True
     """
     S = check_symmetric(S)
-    alphas = np.asarray(alpha, dtype=np.float64)
-    if alphas.ndim > 1 or not (np.isfinite(alphas).all() and (alphas > 0).all()):
-        raise InvalidParameter.of("alpha", "a finite number > 0, or a one-dimensional array of them", alpha)
+    rule = "a finite number > 0, or a one-dimensional array of them"
+    alphas = check_grid(alpha, "alpha", rule, zero_allowed=False)
     grid = np.atleast_1d(alphas)
     result = np.empty((len(grid), *S.shape))
     if target is None or np.ndim(target) == 0:

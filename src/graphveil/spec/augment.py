@@ -8,6 +8,8 @@ and class means. A row's squared norm grows from R² to R² + c² and nothing el
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
 from graphveil.spec.record import Record
@@ -63,11 +65,12 @@ class Labels(Record):
         given: Any = self.classes
         if isinstance(given, str) or not hasattr(given, "__iter__"):
             raise InvalidParameter.of("classes", rule, given)
-        classes = tuple(item.item() if hasattr(item, "item") else item for item in given)
+        classes = tuple(item.item() if isinstance(item, np.generic) else item for item in given)
         if not classes or not all(isinstance(item, str | int) for item in classes) or len(set(classes)) != len(classes):
             raise InvalidParameter.of("classes", rule, classes)
-        if self.column is not None:
-            validate.text_tuple("column", [self.column])
+        column: Any = self.column
+        if column is not None and (not isinstance(column, str) or not column):
+            raise InvalidParameter.of("column", "a non-empty string, or None", column)
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "weight", _checked_weight(self.weight))
 

@@ -7,16 +7,16 @@ N_i of standard deviation sd_i on a lattice. A :class:`ReleaseEvent` says what o
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
 from graphveil.spec.budget import Budget
 from graphveil.spec.gdp import delta_of, epsilon_of
 from graphveil.spec.record import Record
+from graphveil.spec.rounding import written_up
 
-__all__ = ["Cost", "GaussianStep", "NoiseGroup", "ReleaseEvent", "guarantee_sentence"]
+__all__ = ["Cost", "GaussianStep", "NoiseGroup", "ReleaseEvent"]
 
 _POSITIVE = "a positive, finite number"
 
@@ -80,13 +80,6 @@ def _written(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _written_up(value: float) -> str:
-    """Five digits, rounded up."""
-    if math.isinf(value):
-        return "∞"
-    return str(Context(prec=5, rounding=ROUND_CEILING).create_decimal(value).normalize())
-
-
 class Cost:
     """What follows from μ, η, the budget and the seed, for one release and for several."""
 
@@ -123,6 +116,23 @@ class Cost:
     def proven_epsilon(self) -> float:
         """The ε that was asked for where it holds, and otherwise the one that does, at the δ that was asked for."""
         return self.budget.epsilon if self.keeps_budget else self.epsilon(self.budget.delta)
+
+    @staticmethod
+    def _one_person(*rows: int) -> str:
+        """Whose records are replaced; several numbers are those of several sites."""
+        if set(rows) == {1}:
+            return "one record"
+        if len(set(rows)) == 1:
+            return f"one person (up to {rows[0]} records)"
+        return f"one person (up to {', '.join(map(str, rows[:-1]))} or {rows[-1]} records, depending on the site)"
+
+    def _sentence(self, whom: str, public: str) -> str:
+        """Against whose replacement this protects, and what is public."""
+        if self.seeded:
+            return "Seeded: not private. The noise came from a known seed; this is a simulation."
+        epsilon = _written(self.budget.epsilon) if self.keeps_budget else written_up(self.proven_epsilon)
+        delta = _written(self.budget.delta)
+        return f"({epsilon}, {delta})-differentially private against replacing {whom}; {public}"
 
 
 @dataclass(frozen=True)
@@ -172,15 +182,5 @@ class ReleaseEvent(Cost, Record):
     @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
-        return guarantee_sentence(self, "", f"the number of records, {self.n_samples}, is public.")
-
-
-def guarantee_sentence(event: Any, where: str, public: str) -> str:
-    """Against whose replacement an event protects, and what is public."""
-    if event.seeded:
-        return "Seeded: not private. The noise came from a known seed; this is a simulation."
-    who = "one record" if event.rows_per_person == 1 else f"one person (up to {event.rows_per_person} records)"
-    delta, epsilon = _written(event.budget.delta), _written(event.budget.epsilon)
-    if not event.keeps_budget:
-        epsilon = _written_up(event.proven_epsilon)
-    return f"({epsilon}, {delta})-differentially private against replacing {who}{where}; {public}"
+        whom = self._one_person(self.rows_per_person)
+        return self._sentence(whom, f"the number of records, {self.n_samples}, is public.")

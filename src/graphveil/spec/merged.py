@@ -4,9 +4,9 @@ Everything here is post-processing of published numbers. What changes is the sen
 rows at one site, or at a few, and is protected by what was released there (``privacy/proofs/sites.md``, theorem 12).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,10 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.spec import release_file, validate
 from graphveil.spec.augment import Constant, Labels
 from graphveil.spec.budget import Budget
-from graphveil.spec.events import Cost, ReleaseEvent, guarantee_sentence
+from graphveil.spec.events import Cost, ReleaseEvent
 from graphveil.spec.record import Record
 from graphveil.spec.released import Release
+from graphveil.spec.rounding import float_above, root_above
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,8 +53,9 @@ class MergedEvent(Cost, Record):
     rounds = "merged"
 
     def __post_init__(self) -> None:
-        if len(self.sites) < 2 or not all(isinstance(site, ReleaseEvent) for site in self.sites):
-            raise InvalidParameter.of("sites", "at least two events of releases", self.sites)
+        sites: Any = self.sites
+        if not isinstance(sites, tuple) or len(sites) < 2 or not all(isinstance(site, ReleaseEvent) for site in sites):
+            raise InvalidParameter.of("sites", "at least two events of releases", sites)
         validate.integer("sites_per_person", self.sites_per_person, 1, len(self.sites))
 
     @property
@@ -65,15 +67,13 @@ class MergedEvent(Cost, Record):
     def mu(self) -> float:
         """Of a person at the most expensive sites, rounded up."""
         costs = sorted((site.mu for site in self.sites), reverse=True)[: self.sites_per_person]
-        if len(costs) == 1:
-            return costs[0]
-        return math.sqrt(math.fsum(mu**2 for mu in costs)) * (1.0 + 2.0**-50)
+        return root_above(sum((Fraction(mu) ** 2 for mu in costs), Fraction(0)))
 
     @property
     def eta(self) -> float:
         """Of a person at the most expensive sites, rounded up."""
         costs = sorted((site.eta for site in self.sites), reverse=True)[: self.sites_per_person]
-        return costs[0] if len(costs) == 1 else min(1.0, math.fsum(costs) * (1.0 + 2.0**-50))
+        return min(1.0, float_above(sum(map(Fraction, costs), Fraction(0))))
 
     @property
     def n_samples(self) -> int:
@@ -100,8 +100,8 @@ class MergedEvent(Cost, Record):
         """The guarantee in one sentence."""
         few = "one" if self.sites_per_person == 1 else f"up to {self.sites_per_person}"
         counts = ", ".join(str(site.n_samples) for site in self.sites)
-        where = f" at {few} of {len(self.sites)} sites"
-        return guarantee_sentence(self, where, f"the numbers of records at the sites, {counts}, are public.")
+        whom = f"{self._one_person(*(site.rows_per_person for site in self.sites))} at {few} of {len(self.sites)} sites"
+        return self._sentence(whom, f"the numbers of records at the sites, {counts}, are public.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,9 +125,6 @@ class MergedRelease(Release):
         """Check that the parts fit together, and put them together."""
         _check_alike(parts)
         validate.choice("weights", weighting, list(_WEIGHTS))
-        rule = f"an integer from 1 to {len(parts)}, the number of releases"
-        if type(sites_per_person) is not int or not 1 <= sites_per_person <= len(parts):
-            raise InvalidParameter.of("sites_per_person", rule, sites_per_person)
         event: Any = MergedEvent(tuple(part.event for part in parts), sites_per_person)
         # A norm that each site has found for itself is no fact about all of them.
         norms = {part.domain.data_norm for part in parts}
@@ -180,6 +177,11 @@ class MergedRelease(Release):
         apart = [part.origin - self.origin for part in self.parts]
         noise = [(1.0 - w) * part.location_noise for w, part in zip(self.weights, self.parts, strict=True)]
         return self._mixed([np.outer(d, d) - excess for d, excess in zip(apart, noise, strict=True)])
+
+    @property
+    def location_noise(self) -> "Vector":
+        """Covariance of the privacy noise in :attr:`location`; zero without one."""
+        return self._mixed([w * part.location_noise for w, part in zip(self.weights, self.parts, strict=True)])
 
     @property
     def noise_sd(self) -> "Vector":

@@ -182,6 +182,11 @@ class CellCounts(Query):
 
     columns: Vector
 
+    def __post_init__(self) -> None:
+        whole = self.columns.dtype.kind in "iu" and self.columns.ndim == 1 and self.columns.size > 0
+        if not whole or self.columns.min() < 0 or not (np.diff(self.columns) > 0).all():
+            raise InvalidParameter("the columns of cell counts must be numbers of columns, in rising order.")
+
 
 @dataclass(frozen=True, eq=False)
 class NormCounts(Query):
@@ -195,8 +200,9 @@ class NormCounts(Query):
     edges: Vector
 
     def __post_init__(self) -> None:
-        if not (np.diff(self.edges) > 0).all() or not (self.edges > 0).all():
-            raise InvalidParameter("the edges of a histogram must be positive and increase.")
+        rising = (np.diff(self.edges) > 0).all() and (self.edges > 0).all()
+        if not rising or not np.isfinite(self.edges).all():
+            raise InvalidParameter("the edges of a histogram must be positive, finite and increase.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +237,8 @@ class Excess(Query):
     outer: float
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.inner < self.outer:
-            raise InvalidParameter.of("inner, outer", "0 < inner < outer", (self.inner, self.outer))
+        if not 0.0 < self.inner < self.outer < math.inf:
+            raise InvalidParameter.of("inner, outer", "0 < inner < outer < ∞", (self.inner, self.outer))
 
     def lattice(self, p: int) -> RowLattice:
         """Of what is left of the mapped rows."""

@@ -183,8 +183,7 @@ def can_mount():
 
 def test_a_full_disk(tmp_path, path):
     if not can_mount():
-        limited_file_size(path)
-        return
+        pytest.skip("no mount namespace")
     done = subprocess.run(
         ["unshare", "--map-root-user", "--mount", sys.executable, "-c", FULL, tmp_path],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},

@@ -5,7 +5,6 @@ own line from another's.
 """
 
 from datetime import UTC, datetime
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,6 +20,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.released import Release
 from graphveil.spec.request import Request
+from graphveil.spec.rounding import written_down, written_up
 
 __all__ = ["account_of", "append_event", "history_of", "kept_release", "open_account", "statement_of"]
 
@@ -162,13 +162,9 @@ def _exceeded(dataset: str, budget: Budget, before: Balance, event: ReleaseEvent
     if not before.plus(event).keeps_eta(budget):
         return BudgetExceeded(f"{start}The lattice terms of its releases, times e^epsilon, have used up their part.")
     left = largest_epsilon(before, budget, event.rows_per_person)
-    spent = _rounded(spent_of(before, budget).epsilon, ROUND_CEILING)
-    advice = f"epsilon = {_rounded(left, ROUND_FLOOR)} would fit" if left > 0.0 else "nothing more would fit"
+    spent = written_up(spent_of(before, budget).epsilon, 4)
+    advice = f"epsilon = {written_down(left, 4)} would fit" if left > 0.0 else "nothing more would fit"
     return BudgetExceeded(f"{start}Spent so far: epsilon = {spent}; at delta = {budget.delta:g}, {advice}.")
-
-
-def _rounded(value: float, direction: str) -> str:
-    return f"{Context(prec=4, rounding=direction).create_decimal(value).normalize():f}"
 
 
 def _now() -> str:

@@ -1,0 +1,48 @@
+"""Rounding to the private side: roots, floats and words of the numbers that a guarantee rests on."""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from fractions import Fraction
+
+__all__ = ["float_above", "root_above", "written_down", "written_up"]
+
+
+def float_above(value: Fraction) -> float:
+    """The smallest float that is at least ``value``."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
+    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
+
+
+def root_above(square: Fraction | int) -> float:
+    """The smallest float that is at least √``square``; √(x²) is x."""
+    square = Fraction(square)
+    if square == 0:
+        return 0.0
+    # An integer root of 60 bits or more: no overflow, no underflow, whatever the size of the fraction.
+    shift = max(0, 120 - (square.numerator.bit_length() - square.denominator.bit_length()))
+    shift += shift % 2
+    scaled = math.isqrt((square.numerator << shift) // square.denominator)
+    root = math.nextafter(float_above(Fraction(scaled, 2 ** (shift // 2))), 0.0)
+    while not math.isinf(root) and Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return root
+
+
+def written_up(value: float, digits: int = 5) -> str:
+    """What was spent or is promised: so many digits, rounded up."""
+    return _written(value, digits, ROUND_CEILING)
+
+
+def written_down(value: float, digits: int = 5) -> str:
+    """What is left: so many digits, rounded down, so that it can be asked for."""
+    return _written(value, digits, ROUND_FLOOR)
+
+
+def _written(value: float, digits: int, direction: str) -> str:
+    if math.isinf(value):
+        return "∞"
+    rounded = Context(prec=digits, rounding=direction).create_decimal(value).normalize()
+    return f"{rounded:f}" if abs(rounded.adjusted()) <= digits + 3 else str(rounded)
