@@ -158,4 +158,4 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     level = 2
     while frame is not None and frame.f_globals.get("__name__", "").startswith("graphveil."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level - 1)
+    warnings.warn(message, category, stacklevel=level)

@@ -64,7 +64,7 @@ def folder(tmp_path, patients, bounds):
         "upside": "age = [110, 0]",
         "three": "age = [0, 1, 2]",
     }.items():
-        (tmp_path / f"{name}.toml").write_text(f"[bounds]\n{text}\n")
+        (tmp_path / f"{name}.toml").write_text(f"rows_per_person = 1\n[bounds]\n{text}\n")
     (tmp_path / "more.toml").write_text("epsilon = 1\n[bounds]\nage = [0, 1]\n")
     rows = np.random.default_rng(0).normal(size=(3000, 2))
     made = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
@@ -155,7 +155,8 @@ def test_strange_column_names_go_all_the_way(graphveil, tmp_path):
     pyarrow.parquet.write_table(table, tmp_path / "odd.parquet")
     assert graphveil("bounds", "template", "odd.parquet").code == 0
     path = tmp_path / "bounds.toml"
-    path.write_text(path.read_text(encoding="utf-8").replace('["?", "?"]', "[-5, 5]"), encoding="utf-8")
+    filled = path.read_text(encoding="utf-8").replace('["?", "?"]', "[-5, 5]").replace('= "?"', "= 1")
+    path.write_text(filled, encoding="utf-8")
     said = graphveil("release", "odd.parquet", *RELEASE_OPTIONS, "--bounds", path, "--no-ledger")
     assert said.code == 0, said.text
     assert gv.Release.load(tmp_path / "out.release").columns == tuple(names)

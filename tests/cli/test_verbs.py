@@ -1,11 +1,14 @@
 """Every verb does its work, in words and as JSON, and the files between them fit together."""
 
 import csv
+import gzip
 import json
 import tomllib
+from xml.etree import ElementTree
 
 import networkx
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
@@ -23,6 +26,10 @@ def test_the_whole_way(graphveil, patients, tmp_path):
     assert "# name: not numbers" in text
     refused = graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", "bounds.toml", "--dataset", "clinic")
     assert refused.code == 1
+    assert "rows_per_person" in refused.err
+    text = text.replace('rows_per_person = "?"', "rows_per_person = 1")
+    (tmp_path / "bounds.toml").write_text(text)
+    refused = graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", "bounds.toml", "--dataset", "clinic")
     assert "'age' still has" in refused.err
     filled = text.replace('age = ["?", "?"]', "age = [0, 110]").replace('bmi = ["?", "?"]', "bmi = [10, 60]")
     (tmp_path / "bounds.toml").write_text(filled.replace('systolic = ["?", "?"]', "systolic = [60, 240]"))
@@ -189,3 +196,52 @@ def test_the_demo(graphveil, tmp_path):
     }
     for path in facts["files"].values():
         assert (tmp_path / path).stat().st_size > 0
+
+
+def test_a_picture_is_a_drawing_of_the_same_edges(graphveil, released, tmp_path):
+    assert graphveil("fit", released, "-o", "network.svg").code == 0
+    assert graphveil("fit", released, "-o", "network.csv").code == 0
+    drawing = ElementTree.fromstring((tmp_path / "network.svg").read_text())
+    tag = "{http://www.w3.org/2000/svg}"
+    with (tmp_path / "network.csv").open() as file:
+        edges = {f"{row['source']} — {row['target']}" for row in csv.DictReader(file)}
+    assert {line.find(f"{tag}title").text.partition(":")[0] for line in drawing.iter(f"{tag}line")} == edges
+    assert {text.text for text in drawing.iter(f"{tag}text")} == {"age", "bmi", "systolic"}
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "arrow", "pq"])
+def test_a_template_is_made_of_every_kind_of_file(graphveil, tmp_path, ending):
+    table = pa.table({"age": [1.0], "smoker": [True]})
+    path = tmp_path / f"x.{ending}"
+    if ending == "csv.gz":
+        path.write_bytes(gzip.compress(b"age;smoker\n1,5;true\n"))
+    elif ending == "csv":
+        pa.csv.write_csv(table, path)
+    elif ending == "arrow":
+        pa.feather.write_feather(table, path)
+    else:
+        pa.parquet.write_table(table, path)
+    said = graphveil("bounds", "template", path, "--json")
+    assert said.json["columns"] == ["age", "smoker"]
+
+
+def test_a_first_line_of_numbers_is_not_repeated(graphveil, tmp_path):
+    (tmp_path / "x.csv").write_text("271828,3.5\n1,2\n")
+    said = graphveil("bounds", "template", "x.csv")
+    assert said.code == 1
+    assert "first line" in said.err
+    assert "271828" not in said.text
+    assert not (tmp_path / "bounds.toml").exists()
+
+
+def test_a_fit_says_which_columns_drown(graphveil, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(3000, 3))
+    rows[:, 2] = 0.0
+    domain = gv.Domain(bounds={"a": (-4, 4), "b": (-4, 4), "flat": (-1, 1)})
+    gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto").save(
+        tmp_path / "x.release"
+    )
+    said = graphveil("fit", "x.release", "-o", "x.csv")
+    assert "nothing about them is to be read: flat." in " ".join(said.out.split())
+    with pytest.warns(gv.exceptions.PrivacyWarning, match="flat"):
+        gv.recover(gv.Release.load(tmp_path / "x.release"))

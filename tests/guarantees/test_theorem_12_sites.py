@@ -195,7 +195,7 @@ def test_what_does_not_fit_together_is_refused(kind):
     ("options", "message"),
     [
         ({"weights": "n"}, "weights"),
-        ({"sites_per_person": 4}, "an integer from 1 to 3"),
+        ({"sites_per_person": 4}, "at most 3"),
         ({"sites_per_person": True}, "sites_per_person"),
     ],
 )

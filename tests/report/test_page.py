@@ -184,3 +184,17 @@ def test_the_page_is_json_that_cannot_end_its_element(insurance):
     text = re.search(r'id="data">(.*?)</script>', report_html(insurance), re.DOTALL).group(1)
     assert not set("<>&") & set(text)
     assert base64.b64decode(json.loads(text)["estimate"])
+
+
+def test_the_card_of_several_sites_counts_all_of_them():
+    rows, budget = np.random.default_rng(0).normal(size=(6000, 3)), gv.Budget(1.0, 1e-6)
+    parts = [
+        gv.release(rows[part], domain=gv.Domain(bounds=(-4, 4), rows_per_person=m), budget=budget, augment="mean")
+        for part, m in ((slice(0, 2000), 1), (slice(2000, 6000), 2))
+    ]
+    facts = dict(privacy_card(gv.merge_releases(parts)).facts)
+    one = dict(privacy_card(parts[0]).facts)["What was released"]
+    assert int(facts["What was released"].split()[0]) == 2 * int(one.split()[0]) > 0
+    assert "2,000 and 4,000" in facts["Public anyway"]
+    assert "1 or 2 records (depending on the site), at one of the 2 sites" in facts["Who is protected"]
+    assert "2 sites, each with a release and a charge of its own" in facts["Mechanism"]

@@ -19,8 +19,8 @@ _HEAD = """\
 # NEVER from the data: bounds that were looked up in the records void the guarantee.
 # Replace every "?"; delete the columns that are not to be released.
 
-# The most records that any one person has.
-rows_per_person = 1
+# The most records that any one person has. Several visits are several records: 1 only if everybody has one.
+rows_per_person = "?"
 
 [bounds]
 """
@@ -58,7 +58,8 @@ def template(
     lines += [f"# {_key(name)}: not numbers" for name in left_out]
     output.write_text(_HEAD + "\n".join(lines) + "\n", encoding="utf-8")
     facts = {"template": str(output), "columns": [name for name in known if name not in left_out], "left_out": left_out}
-    said = f"Fill in {output}: {len(facts['columns'])} columns. What can each be, by public knowledge?"
+    asked = "What can each be, by public knowledge? And how many records may one person have?"
+    said = f"Fill in {output}: {len(facts['columns'])} columns. {asked}"
     answer(as_json, facts, lambda out: say(out, said))
 
 
@@ -76,10 +77,14 @@ def read_domain(path: Path) -> "Domain":
     if odd or not isinstance(content.get("bounds"), dict) or not content["bounds"]:
         what = f"it has {_shortened(', '.join(sorted(odd)))}" if odd else "it has no columns under [bounds]"
         raise Refusal(f"{path} must have rows_per_person and [bounds] only; {what}.")
+    if content.get("rows_per_person", "?") == "?":
+        raise Refusal(
+            f"{path}: what is rows_per_person, the most records that any one person has? It is protected as a whole."
+        )
     for name, pair in content["bounds"].items():
         _check_pair(path, name, pair)
     try:
-        return Domain(bounds=content["bounds"], rows_per_person=content.get("rows_per_person", 1))
+        return Domain(bounds=content["bounds"], rows_per_person=content["rows_per_person"])
     except InvalidParameter as error:
         raise Refusal(f"{path}: {error}") from None
 

@@ -18,7 +18,9 @@ _METHODS = ("network", "dense", "ridge")
 @verb
 def fit(
     release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A .graphml, .csv, .json or .npz file to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A .graphml, .csv, .json, .npz or .svg (picture) file to write.")
+    ],
     method: Annotated[str, typer.Option(help="network (graphical lasso), dense (denoised), or ridge.")] = "network",
     alpha: Annotated[str, typer.Option(help="The penalty: auto, ebic (network only), or a number.")] = "auto",
     as_json: AsJson = False,
@@ -40,10 +42,32 @@ def fit(
         network = fitted_network(model, found)
         write(network, output)
     edges = len(network.edges)
-    facts = {"network": str(output), "variables": len(network.names), "edges": edges, "n_eff": network.n_eff}
+    facts: dict[str, Any] = {
+        "network": str(output),
+        "variables": len(network.names),
+        "edges": edges,
+        "n_eff": network.n_eff,
+        "cautions": _cautions(found),
+    }
     worth = f"from a release worth {network.n_eff:,.0f} records"
-    said = f"{edges} edges between {len(network.names)} variables, {worth}: {output}"
-    answer(as_json, facts, lambda out: say(out, said))
+    said = [f"{edges} edges between {len(network.names)} variables, {worth}: {output}"]
+    if network.edges and "lower" not in network.edges[0]:
+        said.append("Without intervals: noise could have made any of these edges.")
+    said += facts["cautions"]
+    answer(as_json, facts, lambda out: say(out, "\n".join(said)))
+
+
+def _cautions(release: "Release") -> list[str]:
+    import warnings
+
+    from graphveil.exceptions import PrivacyWarning
+    from graphveil.recovery.precision import cautions, recover
+
+    if release.event.mechanism == "paper":
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # it is said anyway
+        return cautions(release, recover(release))
 
 
 def _fitted(release: "Release", method: str, alpha: str) -> Any:

@@ -1,4 +1,4 @@
-"""A fitted network as a file: GraphML, CSV, JSON or NPZ."""
+"""A fitted network as a file: GraphML, CSV, JSON, NPZ or a picture."""
 
 import csv
 import io
@@ -102,8 +102,8 @@ def _xml(text: str) -> str:
 
 
 def _write_csv(network: FittedNetwork, path: Path) -> None:
-    fields = list(network.edges[0]) if network.edges else ["source", "target", "weight"]
     out = io.StringIO()
+    fields = ["source", "target", *_NUMBERS, "could_be_noise"]  # empty cells where there are no intervals
     writer = csv.DictWriter(out, fields, lineterminator="\n")
     writer.writeheader()
     writer.writerows(network.edges)
@@ -136,9 +136,16 @@ def _write_npz(network: FittedNetwork, path: Path) -> None:
     write_bytes(path, out.getvalue())
 
 
+def _write_svg(network: FittedNetwork, path: Path) -> None:
+    from graphveil.report.drawing import network_svg
+
+    write_bytes(path, network_svg(network.names, network.edges).encode())
+
+
 WRITERS: dict[str, Callable[[FittedNetwork, Path], None]] = {
     ".graphml": _write_graphml,
     ".csv": _write_csv,
     ".json": _write_json,
     ".npz": _write_npz,
+    ".svg": _write_svg,
 }

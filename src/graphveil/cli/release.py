@@ -70,8 +70,6 @@ def release(
             progress=lambda rows: count(rows, None),
             **charged,
         )
-    if output.exists() and not _holds(output, made):  # with a key only
-        raise Refusal(f"{output} holds something else. This release is stored under its key: give another -o, free.")
     output = _saved(made, output)
     facts: dict[str, Any] = {"release": str(output), "guarantee": made.guarantee, "checksum": made.checksum}
     if charged:
@@ -80,16 +78,6 @@ def release(
     if not as_json:
         say_card(console(), made)
     answer(as_json, facts, lambda out: say(out, _said(facts)))
-
-
-def _holds(path: Path, made: "Release") -> bool:
-    from graphveil.exceptions import GraphveilError
-    from graphveil.spec.released import Release
-
-    try:
-        return Release.load(path).checksum == made.checksum
-    except (GraphveilError, OSError):
-        return False
 
 
 def _saved(made: "Release", output: Path) -> Path:

@@ -1,5 +1,6 @@
 """The network: a graphical lasso on a release, and the paper's Algorithm 2."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,8 @@ class PrivateGraphicalLasso(PrintedEstimator):
         if self._network is None:
             raise InvalidParameter('Intervals need alpha="auto" or "ebic" and the default mechanism.')
         noisy, network = self._network
-        return edge_intervals(noisy, network, self.n_eff_, level, generator_for(self.release_.checksum, "edges"))
+        found = edge_intervals(noisy, network, self.n_eff_, level, generator_for(self.release_.checksum, "edges"))
+        return replace(found, columns=self.release_.column_names)
 
     def _checked_alpha(self) -> Any:
         rule = 'a positive number, a symmetric matrix of numbers ≥ 0, "auto" or "ebic"'

@@ -20,7 +20,7 @@ from graphveil.spec.queries import Query
 from graphveil.spec.released import Release
 from graphveil.spec.rounds import Round
 
-__all__ = ["Recovered", "few_records", "recover"]
+__all__ = ["Recovered", "cautions", "recover"]
 
 _SATURATED = 0.8  # of the squared norm bound
 
@@ -121,28 +121,55 @@ def recover(release: Release) -> Recovered:
             'not one covariance. For a covariance release with augment="mean".'
         )
     result = _recovered(release)
-    if (few := few_records(release, result)) is not None:
-        warn_caller(few, PrivacyWarning)
-    if result.saturated:
-        warn_caller(
-            f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
-            "describes shortened rows. Give a larger public norm, or bounds.",
-            PrivacyWarning,
-        )
+    for caution in _serious(release, result):
+        warn_caller(caution, PrivacyWarning)
     return result
 
 
-def few_records(release: Release, found: Recovered) -> str | None:
-    """What to say where a release is worth fewer records than it has columns."""
-    p = len(found.precision)
-    if found.n_eff >= p:
-        return None
-    # n_eff grows with the square of n where privacy noise dominates.
-    needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
-    return (
-        f"This release is worth n_eff = {found.n_eff:.3g} records for {p} columns: edges are not reliable at this "
-        f"budget. About {needed:,.0f} records, or a larger ε, would do."
-    )
+def cautions(release: Release, found: Recovered) -> list[str]:
+    """What a reader must know before believing an estimate, in sentences; from published numbers alone."""
+    said = _serious(release, found)
+    if found.flat:
+        said.append("The release shows no structure above its noise.")
+    if found.unresolved:
+        said.append("Some directions lie within the noise; partial correlations along them are not to be read.")
+    if found.rebounded.any():
+        said.append(
+            "For these columns narrower bounds were found from the records, under the same guarantee and inside the "
+            "budget. It costs no privacy; results describe the columns as cut to those bounds: "
+            f"{_listed(release, found.rebounded)}."
+        )
+    return said
+
+
+def _serious(release: Release, found: Recovered) -> list[str]:
+    """Cautions that are warnings, too."""
+    p, said = len(found.precision), []
+    if found.n_eff < p:
+        # n_eff grows with the square of n where privacy noise dominates.
+        needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
+        said.append(
+            f"This release is worth n_eff = {found.n_eff:.3g} records for {p} columns: edges are not reliable at this "
+            f"budget. About {needed:,.0f} records, or a larger ε, would do."
+        )
+    elif found.undetermined.any():
+        said.append(
+            "The variance of these columns is within its noise, and nothing about them is to be read: "
+            f"{_listed(release, found.undetermined)}. Narrower public bounds would help, or a logarithm where a column "
+            "is very skewed; in a CSV file, look whether they were numbers at all."
+        )
+    if found.saturated:
+        said.append(
+            f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
+            "describes shortened rows. Give a larger public norm, or bounds."
+        )
+    return said
+
+
+def _listed(release: Release, which: NDArray[np.bool_], most: int = 12) -> str:
+    names = [name for name, wanted in zip(release.column_names, which, strict=True) if wanted]
+    shown = ", ".join(name if len(name) <= 60 else name[:59] + "…" for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _recovered(release: Release) -> Recovered:

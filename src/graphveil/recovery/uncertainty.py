@@ -12,6 +12,7 @@ cover.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class EdgeIntervals:
         Of the intervals, for each pair by itself.
     reason : str or None
         Why there are no intervals.
+    columns : tuple of str
+        Names of the columns.
     """
 
     estimate: Matrix
@@ -56,6 +59,17 @@ class EdgeIntervals:
     p_value: Matrix
     level: float
     reason: str | None
+    columns: tuple[str, ...] = ()
+
+    def to_frame(self) -> Any:
+        """A data frame of all pairs, strongest first; ``edge`` is ``select()``. Needs pandas."""
+        import pandas as pd
+
+        i, j = np.triu_indices(len(self.estimate), 1)
+        named = np.array(self.columns or [f"x{k}" for k in range(len(self.estimate))], dtype=object)
+        numbers = {name: getattr(self, name)[i, j] for name in ("estimate", "lower", "upper", "p_value")}
+        frame = pd.DataFrame({"source": named[i], "target": named[j], **numbers, "edge": self.select()[i, j]})
+        return frame.sort_values("estimate", key=np.abs, ascending=False, ignore_index=True)
 
     @property
     def smallest_edge(self) -> float | None:

@@ -10,11 +10,11 @@ from graphveil._rng import generator_for
 from graphveil.exceptions import PrivacyWarning
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.network import Network, find_network, network_path
-from graphveil.recovery.precision import Recovered, few_records, recover
+from graphveil.recovery.precision import Recovered, cautions, recover
 from graphveil.recovery.uncertainty import EdgeIntervals, edge_intervals
 from graphveil.spec.released import Release
 
-__all__ = ["Content", "Spectrum", "content_of"]
+__all__ = ["Content", "Spectrum", "content_of", "neighbourly_order"]
 
 Matrix = NDArray[np.float64]
 
@@ -93,13 +93,13 @@ def content_of(release: Release) -> Content:
         intervals=intervals,
         sure=intervals.select(fdr=_FDR),
         estimate=estimate,
-        order=_order(partial_correlations(network.solution.precision)),
+        order=neighbourly_order(partial_correlations(network.solution.precision)),
         spectrum=_spectrum(found, release),
-        notes=tuple(_notes(release, found, names, intervals)),
+        notes=tuple(_notes(release, found, intervals)),
     )
 
 
-def _order(strength: Matrix) -> NDArray[np.intp]:
+def neighbourly_order(strength: Matrix) -> NDArray[np.intp]:
     """Leaves of a tree of average links, turned so that neighbours are alike."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
@@ -126,7 +126,7 @@ def _eigenvalues(matrix: Matrix) -> Matrix:
     return np.asarray(np.linalg.eigvalsh(matrix)[::-1])
 
 
-def _notes(release: Release, found: Recovered, names: tuple[str, ...], intervals: EdgeIntervals) -> list[str]:
+def _notes(release: Release, found: Recovered, intervals: EdgeIntervals) -> list[str]:
     notes = []
     if release.seeded:
         notes.append("The noise was seeded: this is a simulation, and nothing in it is private.")
@@ -135,29 +135,6 @@ def _notes(release: Release, found: Recovered, names: tuple[str, ...], intervals
             f"δ = {release.budget.delta:g} is at least 1/n: publishing one record at random would satisfy it. "
             "Choose it well below."
         )
-    if (few := few_records(release, found)) is not None:
-        notes.append(few)
     if intervals.reason is not None:
         notes.append(f"{intervals.reason} Every edge could have been made by the noise.")
-    if found.flat:
-        notes.append("The release shows no structure above its noise.")
-    if found.unresolved:
-        notes.append("Some directions lie within the noise; partial correlations along them are not to be read.")
-    if found.saturated:
-        notes.append("Records fill the norm to which they were shortened: a larger public bound would help.")
-    for which, words in (
-        (found.undetermined, "The variance of these columns is within its noise; narrower public bounds would help: "),
-        (
-            found.rebounded,
-            "For these columns narrower bounds were found from the records, under the same guarantee and inside the "
-            "budget. It costs no privacy; results describe the columns as cut to those bounds: ",
-        ),
-    ):
-        if which.any():
-            notes.append(words + _listed([name for name, bad in zip(names, which, strict=True) if bad]) + ".")
-    return notes
-
-
-def _listed(names: list[str], most: int = 12) -> str:
-    shown = ", ".join(name if len(name) <= 60 else name[:59] + "…" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    return notes + cautions(release, found)

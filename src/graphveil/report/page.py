@@ -55,7 +55,7 @@ def report_html(release: Release, forecast: Forecast | None = None) -> str:
     """The text of the report; see :func:`write_report`."""
     given: Any = (release, forecast)
     if not isinstance(given[0], Release):
-        raise InvalidParameter.of("release", "a gv.Release", given[0])
+        raise InvalidParameter.of("release", "a gv.Release", given[0], "Read a file with gv.Release.load(path).")
     if not isinstance(given[1], Forecast | None):
         raise InvalidParameter.of("forecast", "a gv.Forecast", given[1])
     content, card = content_of(release), privacy_card(release)
@@ -140,10 +140,12 @@ def _bounds(release: Release, names: tuple[str, ...]) -> str:
 def _numbers(release: Release, content: Content) -> str:
     smallest = content.intervals.smallest_edge
     edges = np.triu(content.path[content.chosen].solution.precision, 1) != 0.0
+    lost = int(content.found.undetermined.sum())
+    drowned = f", but for {lost} {'column' if lost == 1 else 'columns'} that drown in it" if lost else ""
     tiles = [
         (f"{release.n_samples:,}", "records"),
         (f"{len(content.names):,}", "variables"),
-        (f"{content.found.n_eff:,.0f}", "records it is worth after the noise (n_eff)"),
+        (f"{content.found.n_eff:,.0f}", f"records it is worth after the noise (n_eff){drowned}"),
         (f"{(content.sure & edges).sum():,} of {edges.sum():,}", "edges that noise is unlikely to have made"),
         ("none" if smallest is None else f"{smallest:.2g}", "partial correlation that is told from noise 4 times in 5"),
     ]

@@ -84,7 +84,7 @@ class Selection:
                 kind = _type_of(schema, name)
                 raise SourceError(
                     f"Column {name!r} has type {kind}, which is not a number. Convert it where you know what it means, "
-                    "or leave it out with Domain(columns=...)."
+                    "or leave it out: name the columns to use in bounds, or in Domain(columns=...)."
                 )
         if self.labels is not None and not _is_label(_type_of(schema, self.labels.column)):
             kind = _type_of(schema, self.labels.column)

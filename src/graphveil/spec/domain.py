@@ -77,7 +77,7 @@ class Domain(Record):
                 raise InvalidParameter.of("n_features", f"{len(self.columns)}, as columns has it", self.n_features)
             put("n_features", len(self.columns))
         if self.bounds is not None:
-            put("bounds", _checked_bounds(self.bounds))
+            put("bounds", _checked_bounds(self.bounds, self.columns))
             lengths = {len(end) for end in self.bounds if isinstance(end, tuple)}
             known = {self.n_features} if self.n_features is not None else set()
             if len(lengths | known) > 1:
@@ -165,7 +165,7 @@ def _bounds_by_name(bounds: Mapping[Any, Any], columns: Any) -> tuple[Any, tuple
     return names, ([pair[0] for pair in pairs], [pair[1] for pair in pairs])
 
 
-def _checked_bounds(bounds: Any) -> tuple[Any, Any]:
+def _checked_bounds(bounds: Any, names: Sequence[str] | None) -> tuple[Any, Any]:
     rule = "a pair (lower, upper), each a number or one number per column, or a mapping of names to pairs"
     if isinstance(bounds, list) and bounds and all(isinstance(pair, tuple) for pair in bounds):
         raise InvalidParameter(
@@ -180,11 +180,12 @@ def _checked_bounds(bounds: Any) -> tuple[Any, Any]:
     n = max(len(end) if isinstance(end, tuple) else 1 for end in (lower, upper))
     pairs = zip(_spread(lower, n), _spread(upper, n), strict=False)
     for column, (low, high) in enumerate(pairs):
+        which = repr(names[column]) if names is not None and column < len(names) else str(column)
         if not low < high:
-            where = f" (column {column})" if n > 1 else ""
+            where = f" (column {which})" if n > 1 else ""
             raise InvalidParameter.of(f"bounds{where}", "lower < upper", (low, high))
         if (high - low) / 2 < _SMALLEST:
-            raise InvalidParameter.of(f"bounds of column {column}", f"wider than {_SMALLEST:.0e}", (low, high))
+            raise InvalidParameter.of(f"bounds of column {which}", f"wider than {_SMALLEST:.0e}", (low, high))
     return lower, upper
 
 

@@ -121,7 +121,14 @@ class Forecast(Record):
         ]
         if p > 1:
             said += [self._seen(), self._wanted()]
+        said.append(
+            f"The precision matrix would be off by about {100.0 * here.error:.2g}% (answering zero: 100%), if bounds "
+            f"reach {self.bounds_in_sd:g} standard deviations to either side of a column's mean: wider ones cost more."
+        )
         return tuple(said)
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
 
     def _repr_html_(self) -> str:
         spent = f"ε = {self.budget.epsilon:g}, δ = {self.budget.delta:g}"

@@ -183,8 +183,8 @@ class CellCounts(Query):
     columns: Vector
 
     def __post_init__(self) -> None:
-        whole = self.columns.dtype.kind in "iu" and self.columns.ndim == 1 and self.columns.size > 0
-        if not whole or self.columns.min() < 0 or not (np.diff(self.columns) > 0).all():
+        whole = self.columns.size > 0 and np.array_equal(self.columns, np.rint(np.abs(self.columns)))
+        if not whole or not np.isfinite(self.columns).all() or not (np.diff(self.columns) > 0).all():
             raise InvalidParameter("the columns of cell counts must be numbers of columns, in rising order.")
 
 

@@ -225,7 +225,16 @@ class Release:
         return hashlib.sha256(self._content).hexdigest()
 
     def save(self, path: "str | os.PathLike[str]") -> None:
-        """Write one file that :meth:`load` reads anywhere; an interrupted write leaves no half file."""
+        """Write one file that :meth:`load` reads anywhere; an interrupted write leaves no half file.
+
+        A file that holds another release is not overwritten: it was paid for.
+        """
+        try:
+            other = Release.load(path).checksum != self.checksum
+        except ReleaseFileError:  # no file, or no release
+            other = False
+        if other:
+            raise InvalidParameter(f"{os.fspath(path)} holds another release, which was paid for: choose another name.")
         release_file.write_bytes(path, self._content)
 
     def to_bytes(self) -> bytes:

@@ -54,7 +54,10 @@ def account_of(connection: Connection, dataset: str, *, lock: bool = False) -> A
     query = sa.select(datasets).where(datasets.c.name == validate.label("dataset", dataset))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
-        raise LedgerError(f"There is no data set {dataset!r} in this ledger: ledger.create(dataset, budget) opens one.")
+        raise LedgerError(
+            f"There is no data set {dataset!r} in this ledger. Open an account: ledger.create({dataset!r}, budget), or "
+            "`graphveil ledger create`."
+        )
     return row
 
 

@@ -250,4 +250,6 @@ def _make_private_file(path: Path) -> None:
 
 
 def _nothing_there(name: str) -> LedgerError:
-    return LedgerError(f"There is no ledger in {name} yet: ledger.create(dataset, budget) makes one.")
+    return LedgerError(
+        f"There is no ledger in {name} yet. Make one: ledger.create(dataset, budget), or `graphveil ledger create`."
+    )
