@@ -39,3 +39,11 @@ def test_import_loads_nothing_heavy():
     code = "import sys, graphveil; print(*[m for m in sys.modules if '.' not in m])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not set(HEAVY) & set(out)
+
+
+def test_the_site_documents_every_public_name():
+    page = (SRC.parents[1] / "docs" / "api.md").read_text()
+    for name, module in gv._HOME.items():
+        assert f"::: {module}.{name}\n" in page, name
+    for name in gv._MODULES:
+        assert f"::: graphveil.{name}\n" in page

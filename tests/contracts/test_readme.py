@@ -22,7 +22,7 @@ PAGES += sorted((ROOT / "docs").glob("*.md"))
 def test_the_readmes_code_runs_in_an_empty_directory(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert len(blocks) == 2
-    assert len([line for line in blocks[0].splitlines() if line.strip()]) <= 12
+    assert len([line for line in blocks[0].splitlines() if line.strip()]) <= 13
     out = subprocess.run(
         [sys.executable, "-W", "error", "-c", "\n".join(blocks)],
         cwd=tmp_path,
@@ -31,8 +31,21 @@ def test_the_readmes_code_runs_in_an_empty_directory(tmp_path):
         check=True,
     )
     assert "(1, 1e-06)-differentially private" in out.stdout
-    assert re.search(r"^lncoins fmde 0\.\d+ 0\.\d+$", out.stdout, re.MULTILINE)
+    assert re.search(r"^\d+ +lncoins +fmde +0\.\d+ ", out.stdout, re.MULTILINE)
+    assert (tmp_path / "report.html").exists()
     assert (tmp_path / "people.release").exists()
+
+
+@pytest.mark.parametrize("page", [p for p in WITH_COMMANDS if p.name != "README.md" and "```python" in p.read_text()],
+                         ids=lambda p: p.name)  # fmt: skip
+def test_the_code_of_every_page_runs(page, tmp_path):
+    """All Python of a page, in order, in one folder with the records."""
+    patients(tmp_path / "patients.parquet")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
 
 
 def shell_blocks(page):
@@ -44,6 +57,7 @@ def patients(path):
     rng = np.random.default_rng(1)
     age = rng.normal(50, 15, 4000)
     columns = {"age": age, "bmi": 26 + 0.1 * (age - 50) + rng.normal(0, 3, 4000), "systolic": rng.normal(130, 15, 4000)}
+    columns |= {"weight": rng.normal(75, 12, 4000), "height": rng.normal(170, 10, 4000)}
     pa.parquet.write_table(pa.table(columns), path)
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import bill_of_materials
+import changelog
 import minimum_versions
 import numpy as np
 import pytest
@@ -88,3 +89,19 @@ def test_a_release_has_the_permissions_that_the_user_gives_to_new_files(mask, tm
         os.umask(before)
     assert (tmp_path / "x.release").stat().st_mode & 0o777 == 0o666 & ~mask
     assert [path.name for path in tmp_path.iterdir()] == ["x.release"]
+
+
+def test_third_party_notices_name_every_package_that_users_install():
+    notices = (ROOT / "THIRD-PARTY.md").read_text()
+    project = minimum_versions.FILE["project"]
+    texts = [*project["dependencies"], *(text for extra in project["optional-dependencies"].values() for text in extra)]
+    for name in (re.match(r"[\w-]+", text)[0] for text in texts):
+        assert re.search(rf"\b{name}\b", notices), name
+    assert all(f"`{extra}`" in notices for extra in project["optional-dependencies"])
+
+
+def test_the_changelog_takes_every_section_of_every_fragment():
+    together = changelog.collected()
+    for path in changelog.fragments():
+        for line in path.read_text().splitlines():
+            assert line in together or line.removeprefix("## ") in changelog.SECTIONS, f"{path.name}: {line}"
