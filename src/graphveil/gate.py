@@ -168,6 +168,9 @@ def release(
         if found is not None:
             return found
 
+    if ledger is not None and dataset is not None and mechanism == "default" and random_state is None:
+        _foresee(ledger, dataset, budget, domain.rows_per_person)
+
     # Heavy modules load here, after the cheap refusals.
     from graphveil.engines import open_engine
     from graphveil.privacy.randomness import noise_source
@@ -192,14 +195,24 @@ def release(
     if augment is None:
         _check_centred(domain)
     gate = _Gate(blocks, domain, augment, budget, noise, charge, progress, adaptive=adaptive)
-    if domain.seeks_norm:
-        domain = gate.find_norm()
-    if adaptive:
-        gate.ask_adaptively()
-    elif mechanism == "paper":
-        gate.ask_paper(allow_unproven=allow_unproven)
-    else:
-        gate.ask([(Moments(domain.radius), 1.0)])
+    lost = None
+    try:
+        if domain.seeks_norm:
+            domain = gate.find_norm()
+        if adaptive:
+            gate.ask_adaptively()
+        elif mechanism == "paper":
+            gate.ask_paper(allow_unproven=allow_unproven)
+        else:
+            gate.ask([(Moments(domain.radius), 1.0)])
+    except SourceError as error:
+        if ledger is None or gate.event is None:
+            raise
+        lost = str(error)
+    if lost is not None:
+        spent = "" if key is None else f" Key {key!r} is spent with it: choose another."
+        raise SourceError(f"{lost} By then the release had been charged, and stays so.{spent}")
+    assert gate.event is not None
     made = Release(gate.event, domain, augment, tuple(gate.rounds), versions)
     if ledger is not None and request is not None:
         _store(ledger, request, made)
@@ -295,7 +308,7 @@ class _Gate:
         from graphveil.privacy.calibration import analytic_mu, lattice_allowance
 
         self.rounds: list[Round] = []
-        self.event: ReleaseEvent
+        self.event: ReleaseEvent | None = None  # from the charge on
         self.mu, self._eta = analytic_mu(budget), lattice_allowance(budget)
         self._blocks, self._domain, self._budget, self._noise = blocks, domain, budget, noise
         self._charge, self._progress, self._adaptive, self._augment = charge, progress, adaptive, augment
@@ -502,6 +515,7 @@ class _Gate:
         steps = [a_round.step for a_round in self.rounds] + coming
         mu_square = sum(Fraction(step.mu) ** 2 for step in steps)
         eta = sum(Fraction(step.eta) for step in steps)
+        assert self.event is not None
         if mu_square > Fraction(self.event.mu) ** 2 or eta > Fraction(self.event.eta):
             raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
 
@@ -516,6 +530,16 @@ def _window(query: Query) -> bytes | None:
     if isinstance(query, ColumnMeans | ColumnSquares):
         return _window_key(query.low, query.high)
     return None
+
+
+def _foresee(ledger: LedgerLike, dataset: str, budget: Budget, rows_per_person: int) -> None:
+    """Let a ledger that can say so refuse before any row is read; what counts is its answer to the charge."""
+    from graphveil.privacy.calibration import analytic_mu, lattice_allowance
+
+    if hasattr(ledger, "foresee"):
+        mu, eta = analytic_mu(budget), lattice_allowance(budget)
+        expected = ReleaseEvent(budget, mu, eta, "default", "one", 1, rows_per_person, "replace", seeded=False)
+        ledger.foresee(dataset, expected)
 
 
 def _store(ledger: LedgerLike, request: Request, made: Release) -> None:

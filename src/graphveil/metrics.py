@@ -505,7 +505,6 @@ def roc_curve_of_path(estimates: Iterable[ArrayLike], truth: ArrayLike) -> RocCu
     >>> curve.area
     1.0
     """
-    _pairs_of_both_kinds("truth", truth, truth)
     points = [(0.0, 0.0), (1.0, 1.0)]
     for estimate in estimates:
         sizes, is_edge = _pairs_of_both_kinds("estimates", estimate, truth)

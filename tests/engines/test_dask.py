@@ -117,7 +117,7 @@ def test_labels_beside_the_rows_and_batches_are_refused():
     options = CALLS["labels"] | {"augment": gv.Labels(["up"])}
     with pytest.raises(SourceError, match="must be a column of theirs"):
         gv.release(frame(), **options)
-    with pytest.raises(SourceError, match="not to partial_fit"):
+    with pytest.raises(SourceError, match="with no labels beside it"):
         gv.PrivatePrecision(1.0, 1e-6, bounds=(-9, 9)).partial_fit(dask.array.from_array(ROWS))
 
 

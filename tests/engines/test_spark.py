@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from engines.reference import CALLS, FRAME, Ledger, assert_same_bits
+from engines.reference import CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
 from graphveil.engines.spark import _adding, _outcome, _row
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import Outcome
@@ -108,7 +108,33 @@ def check_wrong_schema(session, files, folder):
         gv.release(frame, **(CALLS["labels"] | {"augment": gv.Labels(["up"])}))
 
 
-CHECKS = [check_same_bits, check_killed_executor, check_truncated_file, check_wrong_schema]
+def check_columns_that_nobody_asked_for(session, files, folder):
+    """Types without an Arrow type do no harm unless they are named; names with dots are names."""
+    frame = session.read.parquet(str(files)).selectExpr(
+        "*", "current_timestamp() ts", "interval '1' year span", "age as `a.ge`"
+    )
+    assert_same_bits(frame, ["labels"])
+    dotted = CALLS["labels"]["domain"]
+    dotted = gv.Domain(columns=["a.ge", *dotted.columns[1:]], bounds=dotted.bounds, data_norm=dotted.data_norm)
+    made = gv.release(frame, **(CALLS["labels"] | {"domain": dotted}))
+    assert made.columns[0] == "a.ge"
+    assert np.array_equal(made.second_moment, EXPECTED["labels"].second_moment)
+    with pytest.raises(SourceError, match="Column 'ts' has type timestamp"):
+        gv.release(frame, domain=gv.Domain(bounds={"ts": (0, 1)}), budget=gv.Budget(1.0, 1e-6))
+    stream = session.readStream.format("rate").load()
+    with pytest.raises(SourceError, match="is a stream"):
+        gv.release(stream, domain=gv.Domain(bounds={"value": (0, 1)}), budget=gv.Budget(1.0, 1e-6))
+    with pytest.raises(SourceError, match="Did you mean 'age'"):
+        gv.release(frame, domain=gv.Domain(bounds={"AGE": (0, 1)}), budget=gv.Budget(1.0, 1e-6))
+
+
+CHECKS = [
+    check_same_bits,
+    check_killed_executor,
+    check_truncated_file,
+    check_wrong_schema,
+    check_columns_that_nobody_asked_for,
+]
 
 
 def test_a_cluster_from_end_to_end(session, files, tmp_path):

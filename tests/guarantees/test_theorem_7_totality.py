@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as hnp
 
 import graphveil as gv
 from graphveil.exceptions import GraphveilError, SourceError
+from graphveil.rows.foreign import call_foreign
 from graphveil.spec.lattice import RowLattice
 from support import encoded, everything_said
 
@@ -399,3 +400,16 @@ def test_objects_of_the_private_side_have_blind_reprs():
         assert CANARY_DIGITS not in repr(open_source(source, domain, None))
     assert CANARY_DIGITS not in repr(open_source((np.full((1, 1), CANARY), ["a"]), domain, gv.Labels(["a"])))
     assert "object at" in repr(Encoder(domain, None, shift=False))
+
+
+def test_an_interruption_stays_one_when_an_engine_fails_while_it_cleans_up():
+    def interrupted():
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("271828")
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        call_foreign(interrupted, "summed")
+    assert caught.value.args == ()
+    assert caught.value.__context__ is None

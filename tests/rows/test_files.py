@@ -254,3 +254,14 @@ def test_an_open_file_is_closed_in_the_end(tmp_path):
         exact_total(source, DOMAIN)
         next(open_source(source, DOMAIN, None).read())
     assert opened() <= before
+
+
+@pytest.mark.parametrize("mark", ["_delta_log/0.json", ".hoodie/hoodie.properties", "metadata/v1.metadata.json"])
+def test_files_of_a_table_with_a_log_are_refused(tmp_path, mark):
+    """Only the log knows which of them count: a person's old rows would be counted too."""
+    (tmp_path / mark).parent.mkdir()
+    (tmp_path / mark).write_text("{}")
+    pq.write_table(pa.table({"a": [1.0]}), tmp_path / "1.parquet")
+    for source in (str(tmp_path), f"{tmp_path}/*.parquet"):
+        with pytest.raises(SourceError, match="Delta, Iceberg or Hudi"):
+            gv.release(source, domain=gv.Domain(bounds={"a": (0, 1)}), budget=gv.Budget(1.0, 1e-6), augment="mean")

@@ -5,11 +5,14 @@ addition, and the driver receives each piece once: p² numbers, however many par
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphveil.exceptions import SourceError
 from graphveil.rows.blocks import open_batch
 from graphveil.rows.foreign import call_foreign
 from graphveil.rows.partitions import Outcome, Partitions, Work, combined
@@ -40,13 +43,19 @@ class SparkPartitions(Partitions):
     counted = True  # Spark counts rows without Python, and those of Parquet without reading them
 
     def __init__(self, frame: Any, domain: Domain, labels: Labels | None) -> None:
+        if getattr(frame, "isStreaming", False):
+            raise SourceError("This Spark frame is a stream, which has no end. Write it to a table, and release that.")
         opened = open_batch(call_foreign(lambda: _empty(frame), "opened"), domain, labels)
         assert opened is not None  # a table is a frame
         self.columns, self.n_features = opened.columns, opened.n_features
-        self.domain, self.labels = domain.matched_to(self.columns, self.n_features), labels
         label = [] if labels is None or labels.column is None else [labels.column]
-        quoted = ["`" + name.replace("`", "``") + "`" for name in [*(self.columns or ()), *label]]
-        self._frame = call_foreign(lambda: frame.select(*quoted), "opened")
+        wanted = [*(self.columns or ()), *label]
+        # Executors know the columns by number: Spark does not find all names that it allows (those with dots).
+        numbers = [str(number) for number in range(len(wanted))]
+        matched = domain.matched_to(self.columns, self.n_features)
+        self.domain = replace(matched, columns=tuple(numbers[: self.n_features]))
+        self.labels = replace(labels, column=numbers[-1]) if label and labels is not None else labels
+        self._frame = call_foreign(lambda: _narrowed(frame, wanted, numbers), "opened")
         self._kept = getattr(frame, "is_cached", False)
 
     def run(self, work: Work) -> tuple[Outcome, int]:
@@ -59,7 +68,13 @@ class SparkPartitions(Partitions):
             return list(sums.repartition(pieces, "piece").mapInArrow(_adding, _COLUMNS).toArrow().to_pylist())
 
         pieces: dict[int, list[Outcome]] = {}
-        for row in call_foreign(total, "summed by Spark, whose own log says more"):
+        rows = call_foreign(partial(_unless_missing, total), "summed by Spark, whose own log says more")
+        if rows is None:
+            raise SourceError(
+                "graphveil is not installed where Spark's executors run Python. Install it there, or point "
+                "spark.pyspark.python (PYSPARK_PYTHON) to an environment that has it."
+            )
+        for row in rows:
             pieces.setdefault(row["piece"], []).append(_outcome(row))
         # A piece whose parts are not those of the others would be a partition that was lost, or counted twice.
         added = [combined(pieces[number]) for number in sorted(pieces)]
@@ -87,13 +102,41 @@ class SparkPartitions(Partitions):
         try:
             yield
         finally:
-            call_foreign(self._frame.unpersist, "closed")
+            with suppress(SourceError):  # the rows were read, or another error says why not
+                call_foreign(self._frame.unpersist, "closed")
 
 
 def _empty(frame: Any) -> Any:
-    from pyspark.sql.pandas.types import to_arrow_schema
+    """A table without rows that has the schema."""
+    import pyarrow as pa
 
-    return to_arrow_schema(frame.schema).empty_table()
+    return pa.schema([(field.name, _arrow_type(field.dataType)) for field in frame.schema.fields]).empty_table()
+
+
+def _arrow_type(kind: Any) -> Any:
+    """The type that a column has in Arrow; some (timestamps, intervals) have none without settings of a session."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    try:
+        return to_arrow_type(kind)
+    except Exception:
+        return pa.timestamp("us") if "timestamp" in kind.typeName() else pa.duration("us")
+
+
+def _narrowed(frame: Any, wanted: list[str], numbers: list[str]) -> Any:
+    quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
+    return frame.select(*quoted).toDF(*numbers)
+
+
+def _unless_missing(job: Callable[[], list[Any]]) -> list[Any] | None:
+    """What a job returns, or None if it fails because executors lack this package."""
+    try:
+        return job()
+    except Exception as error:
+        if "No module named 'graphveil'" in str(error):
+            return None
+        raise
 
 
 def _size(work: Work) -> int:

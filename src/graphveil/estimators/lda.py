@@ -8,9 +8,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil.estimators.base import PrivateEstimator
-from graphveil.exceptions import InvalidParameter
+from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.gate import LedgerLike, labelled_rows, release
-from graphveil.recovery.precision import recover
+from graphveil.recovery.precision import few_records, recovered
 from graphveil.spec.augment import Labels
 from graphveil.spec.domain import Domain
 from graphveil.spec.released import Release
@@ -144,7 +144,9 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
     def _estimate(self, release: Release) -> None:
         labels = self._labels()
         extra = len(labels.classes) - 1
-        found = recover(release)
+        found = recovered(release)
+        for caution in few_records(release, found):  # a column that drowns does no harm to a classifier
+            warn_caller(caution, PrivacyWarning)
         p = len(found.precision) - extra
         if p < 1:
             raise InvalidParameter.of(

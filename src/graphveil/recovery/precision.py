@@ -20,7 +20,7 @@ from graphveil.spec.queries import Query
 from graphveil.spec.released import Release
 from graphveil.spec.rounds import Round
 
-__all__ = ["Recovered", "cautions", "recover"]
+__all__ = ["Recovered", "cautions", "few_records", "recover", "recovered"]
 
 _SATURATED = 0.8  # of the squared norm bound
 
@@ -120,7 +120,7 @@ def recover(release: Release) -> Recovered:
             "A release with labels holds class counts and class means (release.class_counts, release.class_locations), "
             'not one covariance. For a covariance release with augment="mean".'
         )
-    result = _recovered(release)
+    result = recovered(release)
     for caution in _serious(release, result):
         warn_caller(caution, PrivacyWarning)
     return result
@@ -142,17 +142,23 @@ def cautions(release: Release, found: Recovered) -> list[str]:
     return said
 
 
+def few_records(release: Release, found: Recovered) -> list[str]:
+    """What to say where a release is worth fewer records than it has columns."""
+    p = len(found.precision)
+    if found.n_eff >= p:
+        return []
+    # n_eff grows with the square of n where privacy noise dominates.
+    needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
+    return [
+        f"This release is worth n_eff = {found.n_eff:.3g} records for {p} columns: edges are not reliable at this "
+        f"budget. About {needed:,.0f} records, or a larger ε, would do."
+    ]
+
+
 def _serious(release: Release, found: Recovered) -> list[str]:
     """Cautions that are warnings, too."""
-    p, said = len(found.precision), []
-    if found.n_eff < p:
-        # n_eff grows with the square of n where privacy noise dominates.
-        needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
-        said.append(
-            f"This release is worth n_eff = {found.n_eff:.3g} records for {p} columns: edges are not reliable at this "
-            f"budget. About {needed:,.0f} records, or a larger ε, would do."
-        )
-    elif found.undetermined.any():
+    said = few_records(release, found)
+    if found.undetermined.any() and not said:
         said.append(
             "The variance of these columns is within its noise, and nothing about them is to be read: "
             f"{_listed(release, found.undetermined)}. Narrower public bounds would help, or a logarithm where a column "
@@ -172,7 +178,8 @@ def _listed(release: Release, which: NDArray[np.bool_], most: int = 12) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _recovered(release: Release) -> Recovered:
+def recovered(release: Release) -> Recovered:
+    """:func:`recover` without a word."""
     if isinstance(release, MergedRelease):
         return _merged(release)
     centre, half = release.frame
@@ -224,7 +231,7 @@ def _merged(release: MergedRelease) -> Recovered:
 
     Coordinates are those in which the summed noise is the same in all directions, exactly if every site's is.
     """
-    weights, parts = release.weights, [_recovered(part) for part in release.parts]
+    weights, parts = release.weights, [recovered(part) for part in release.parts]
     noisy = release.between + sum(w * found.noisy.matrix for w, found in zip(weights, parts, strict=True))
     privacy = tuple((b, w * sd) for w, found in zip(weights, parts, strict=True) for b, sd in found.noisy.privacy)
     p, sd = len(noisy), float(np.sqrt(sum(size**2 for _, size in privacy)))

@@ -140,10 +140,11 @@ def _is_label(kind: Any) -> bool:
 
 def _suggestion(name: str, names: Sequence[str]) -> str:
     """What may have been meant. Few names: those of a file without a header are values of its first record."""
-    close = get_close_matches(name, names, n=3)
+    same = [other for other in names if other.lower() == name.lower()]
+    close = same or get_close_matches(name, names, n=3)
     if close:
         return "Did you mean " + " or ".join(map(repr, close)) + "?"
-    return f"It has {len(names)} others, none of a similar name. Does the file lack a header?"
+    return f"It has {len(names)} others, none of a similar name. If it is a CSV file, does it lack a line of names?"
 
 
 def floats(column: Any) -> "NDArray[np.float64]":

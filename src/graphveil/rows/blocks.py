@@ -81,8 +81,8 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
         return blocks
     if type(source).__module__.partition(".")[0] in ("dask", "pyspark"):
         raise SourceError(
-            f"The source is a {_type_name(source)}, whose rows are elsewhere: give it to gv.release or fit with no "
-            "labels beside it, not to partial_fit."
+            f"The source is a {_type_name(source)}, whose rows are elsewhere: give a data frame or an array of that "
+            "engine, to gv.release or fit, with no labels beside it."
         )
     if not isinstance(source, Iterable) or isinstance(source, bytes | dict | set | frozenset):
         raise SourceError(f"The source is a {_type_name(source)}. Give {_KINDS}.")

@@ -28,6 +28,7 @@ __all__ = ["Files", "column_kinds"]
 T = TypeVar("T")
 
 _NEAR, _FAR = 2**16, 2**20  # bytes of a column that are fetched at a time, from a disk or through a network
+_OF_A_TABLE = re.compile(r"(^|/)(_delta_log|\.hoodie)/|(^|/)metadata/[^/]*\.metadata\.json$")
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -278,6 +279,11 @@ def _below(system: Any, base: str, pattern: "re.Pattern[str] | None") -> list[st
     selector = FileSelector(base, recursive=True)
     found = [info.path for info in call_foreign(lambda: system.get_file_info(selector), "opened")
              if info.type == FileType.File]  # fmt: skip
+    if any(_OF_A_TABLE.search(name[len(base) :]) for name in found):
+        raise SourceError(
+            "These files belong to a table of Delta, Iceberg or Hudi, which knows which of them count: some may hold "
+            "records that were changed or deleted. Read it by its own engine, as spark.table(...), and give the frame."
+        )
     if pattern is None:
         return sorted(filter(visible, found))
     return sorted(name for name in found if pattern.fullmatch(name.removeprefix("./")))

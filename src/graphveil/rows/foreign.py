@@ -43,8 +43,11 @@ def iterate_foreign(items: Iterable[Any], file: str | None = None) -> Iterator[A
 
 
 def _bare(error: BaseException, doing: str) -> BaseException:
-    if isinstance(error, KeyboardInterrupt):
-        return KeyboardInterrupt()
+    cause: BaseException | None = error
+    while cause is not None:  # an engine that is interrupted may fail in another way while it cleans up
+        if isinstance(cause, KeyboardInterrupt):
+            return KeyboardInterrupt()
+        cause = cause.__context__
     if isinstance(error, SystemExit):
         return SystemExit(1)
     return SourceError(without_words(error, doing))

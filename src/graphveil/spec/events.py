@@ -7,7 +7,7 @@ N_i of standard deviation sd_i on a lattice. A :class:`ReleaseEvent` says what o
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
@@ -67,8 +67,9 @@ class GaussianStep(Record):
         _positive("mu", self.mu)
         validate.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
         validate.integer("lattice", self.lattice, -1000, 1000)
-        if not self.groups or not all(isinstance(group, NoiseGroup) for group in self.groups):
-            raise InvalidParameter.of("groups", "NoiseGroup records", self.groups)
+        groups: Any = self.groups
+        if not isinstance(groups, tuple) or not groups or not all(isinstance(group, NoiseGroup) for group in groups):
+            raise InvalidParameter.of("groups", "a tuple of NoiseGroup records", groups)
 
     def sd(self, name: str) -> float | None:
         """Standard deviation of the group ``name``, or None when there is no such group."""

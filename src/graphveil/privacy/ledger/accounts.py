@@ -22,7 +22,7 @@ from graphveil.spec.released import Release
 from graphveil.spec.request import Request
 from graphveil.spec.rounding import written_down, written_up
 
-__all__ = ["account_of", "append_event", "history_of", "kept_release", "open_account", "statement_of"]
+__all__ = ["account_of", "append_event", "check_fits", "history_of", "kept_release", "open_account", "statement_of"]
 
 
 def open_account(connection: Connection, dataset: str, budget: Budget, token: str) -> None:
@@ -92,6 +92,15 @@ def history_of(connection: Connection, dataset: str) -> History:
     return History(Entry(row.content, row.hash, bool(row.stored)) for row in rows)
 
 
+def check_fits(connection: Connection, account: Any, event: ReleaseEvent) -> Balance:
+    """The balance after an event; raises if that is more than the account's budget."""
+    budget, before = statement_of(connection, account)
+    balance = before.plus(event)
+    if not event.seeded and not balance.keeps(budget):
+        raise _exceeded(account.name, budget, before, event)
+    return balance
+
+
 def append_event(
     connection: Connection, dataset: str, event: ReleaseEvent, request: Request | None, token: str
 ) -> None:
@@ -106,10 +115,7 @@ def append_event(
         return
     if request is not None and kept_release(connection, request) is not None:
         raise KeyRefused(f"Key {request.key!r} was used meanwhile, for the same request: ask again to get its release.")
-    budget, before = statement_of(connection, account)
-    balance = before.plus(event)
-    if not event.seeded and not balance.keeps(budget):
-        raise _exceeded(dataset, budget, before, event)
+    balance = check_fits(connection, account, event)
     number, key = account.events + 1, None if request is None else request.key
     text, seal = sealed(
         {

@@ -11,6 +11,7 @@ from graphveil.privacy.accounting import Balance, Spend, check_divisible, left_o
 from graphveil.privacy.ledger.accounts import (
     account_of,
     append_event,
+    check_fits,
     history_of,
     kept_release,
     open_account,
@@ -64,9 +65,9 @@ class Ledger:
     >>> gv.release(rows, **ask, key="first") == release  # the same key: the same release, and no second charge
     True
     >>> print(ledger.spent("survey"))
-    epsilon = 0.999949 at delta = 1e-06 (mu = 0.236693)
+    epsilon = 0.999949 at delta = 1e-06 (mu = 0.236694)
     >>> print(ledger.remaining("survey"))
-    epsilon = 1.67328 at delta = 1e-06 (mu = 0.38074)
+    epsilon = 1.67327 at delta = 1e-06 (mu = 0.38074)
     >>> folder.cleanup()
     """
 
@@ -163,6 +164,10 @@ class Ledger:
             raise InvalidParameter.of("event", "a ReleaseEvent", event)
         token = secrets.token_hex(16)
         self._store.write(lambda connection: append_event(connection, dataset, event, request, token))
+
+    def foresee(self, dataset: str, event: ReleaseEvent) -> None:
+        """Raise as :meth:`charge` would, for want of a data set or of budget, and change nothing."""
+        self._store.read(lambda connection: check_fits(connection, account_of(connection, dataset), event))
 
     def stored(self, request: Request) -> Release | None:
         """The release under the request's key; None for a new key. Another request's, or a lost one, is refused."""
