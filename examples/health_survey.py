@@ -34,9 +34,8 @@ MEANING = {
 
 def main(folder: Path) -> None:
     data = gv.datasets.health_insurance()
-    bounds = np.transpose(list(data.bounds.values()))
     model = gv.PrivateGraphicalLasso(
-        epsilon=2.0, delta=1e-6, bounds=tuple(bounds), rows_per_person=data.rows_per_person
+        epsilon=2.0, delta=1e-6, bounds=data.bounds, rows_per_person=data.rows_per_person
     ).fit(data.rows)
     edges = model.edge_intervals()
     kept = edges.select(fdr=0.1)
@@ -55,15 +54,9 @@ def main(folder: Path) -> None:
         f"\nConclusion: of {len(names) * (len(names) - 1) // 2} pairs, {len(pairs)} are told from noise. The terms of "
         "the insurance hang together by design\nof the experiment, and so do the three answers about health, of which "
         "a person gives one. Visits go with chronic diseases.\n"
-        f"What the budget did not allow: pairs weaker than about {weakest(edges):.2f} cannot be told from zero. "
+        f"What the budget did not allow: pairs weaker than about {edges.smallest_edge:.2f} are seldom told from zero. "
         "Intervals of very skewed columns\nare less sure than they say (docs/accuracy.md)."
     )
-
-
-def weakest(edges: EdgeIntervals) -> float:
-    """Half the width of the median interval: what an edge must exceed to be seen."""
-    upper = np.triu_indices(len(edges.estimate), 1)
-    return float(np.median((edges.upper - edges.lower)[upper]) / 2)
 
 
 def draw(path: Path, names: list[str], edges: EdgeIntervals, kept: np.ndarray) -> None:

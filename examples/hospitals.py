@@ -1,7 +1,7 @@
 """Four hospitals, one network, no pooled records: each publishes a release, and releases are merged for free.
 
 Simulated: 4,000 patients in each of four hospitals, eight measurements. Every hospital spends ε = 1, δ = 1e-6 on its
-own patients; a patient of one hospital has that guarantee for the merged result, too.
+own patients, against replacing one record; a patient of one hospital has that guarantee for the merged result, too.
 
     python examples/hospitals.py [folder for the figure]
 """

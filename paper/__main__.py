@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from paper import classify, networks, roc, tables, theorems
+from paper.files import RESULTS
 from paper.settings import TABLE1, TABLE2
 
-RESULTS = Path(__file__).parent / "results"
 QUICK_RESULTS = RESULTS / "quick"
 QUICK_REPS = 2
 

@@ -1,18 +1,7 @@
 """Which cells of the tables as printed agree with the paper: within 15% of its value or two of its standard errors."""
 
-import csv
-from pathlib import Path
-
-RESULTS = Path(__file__).parent / "results"
 CLOSE = 0.15
 LAST_DIGIT = 0.01  # the paper prints two decimals
-
-
-def disagreements(path: Path) -> list[dict[str, str]]:
-    """The rows of a table's file that agree neither by ratio nor by standard error, with the ratio added."""
-    with path.open() as file:
-        rows = list(csv.DictReader(file))
-    return [row | {"ratio": f"{_ratio(row):.3f}"} for row in rows if not agrees(row)]
 
 
 def agrees(row: dict[str, str]) -> bool:
@@ -26,7 +15,3 @@ def within_rounding(row: dict[str, str]) -> bool:
     mean, theirs = float(row["mean"]), float(row["paper_mean"])
     low, high = theirs - LAST_DIGIT / 2, theirs + LAST_DIGIT / 2
     return (1 - CLOSE) * low <= mean <= (1 + CLOSE) * high
-
-
-def _ratio(row: dict[str, str]) -> float:
-    return float(row["mean"]) / float(row["paper_mean"])

@@ -1,6 +1,5 @@
 """Figure 2: linear discriminant analysis on Ionosphere with a private precision matrix."""
 
-import csv
 from collections import defaultdict
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 import graphveil as gv
 from paper import drawing
 from paper.baseline import second_moment
+from paper.files import write
 from paper.mechanism import noisy_second_moment, scaled
 from paper.runs import Record, Task, collect, generator, noise_seed
 from paper.settings import FIGURE2, SEED, VARIANTS
@@ -27,14 +27,18 @@ def make(reps: int, jobs: int, folder: Path) -> None:
     for record in records:
         groups[record["variant"], record["epsilon"]].append(record["error"])
     summary = {key: np.array(errors) for key, errors in groups.items()}
-    with (folder / "figure2.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["variant", "epsilon", "error_mean", "error_sd", "error_most", "splits"])
-        for (variant, epsilon), errors in summary.items():
-            spread = errors.std(ddof=1) if errors.size > 1 else np.nan
-            writer.writerow(
-                [variant, epsilon, f"{errors.mean():.4f}", f"{spread:.4f}", f"{errors.max():.4f}", errors.size]
-            )
+    rows = [
+        {
+            "variant": variant,
+            "epsilon": epsilon,
+            "error_mean": f"{errors.mean():.4f}",
+            "error_sd": f"{errors.std(ddof=1) if errors.size > 1 else np.nan:.4f}",
+            "error_most": f"{errors.max():.4f}",
+            "splits": errors.size,
+        }
+        for (variant, epsilon), errors in summary.items()
+    ]
+    write(folder / "figure2.csv", rows)
     drawing.misclassification(folder / "figure2", FIGURE2["epsilons"], summary)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import graphveil as gv
+from paper.settings import ITERATIONS, RHO
 
 Matrix = NDArray[np.float64]
 
@@ -35,3 +36,8 @@ def noise_in_the_tables(epsilon: float) -> float:
 def noise_sd(n: int, epsilon: float, delta: float) -> float:
     """β of Algorithms 1 and 2."""
     return float(np.sqrt(2) / n * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
+
+
+def printed_lasso(S: Matrix, alpha: float) -> Matrix:
+    """Step 4 of Algorithm 2 as the tables have it: 1,000 plain iterations, whether they converge or not."""
+    return gv.admm(S, alpha, rho=RHO, tol=None, max_iter=ITERATIONS).precision

@@ -5,7 +5,6 @@ privacy (7,466 rows tell 55 pairs apart from zero). It shows the pairs of the la
 many as the consensus has.
 """
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,10 @@ from graphveil.exceptions import UnboundedProblem
 from paper import drawing
 from paper.baseline import second_moment
 from paper.cells import consensus_network, log_intensities
-from paper.mechanism import noisy_second_moment, scaled
+from paper.files import write
+from paper.mechanism import noisy_second_moment, printed_lasso, scaled
 from paper.runs import Record, Task, collect, noise_seed
-from paper.settings import FIGURE4, ITERATIONS, RHO, SEED, VARIANTS
+from paper.settings import FIGURE4, SEED, VARIANTS
 
 Matrix = NDArray[np.float64]
 
@@ -29,13 +29,18 @@ def make(_reps: int, jobs: int, folder: Path) -> None:
     truth = consensus_network() != 0
     columns = gv.datasets.cell_signalling().columns
     panels = {(record["variant"], record["alpha"], record["epsilon"]): record["edges"] for record in records}
-    with (folder / "figure4.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["variant", "alpha", "epsilon", "edges", "of_the_consensus", "consensus"])
-        for key, edges in panels.items():
-            shown = [pair for pair in edges or () if truth[tuple(pair)]]
-            count = "no minimiser" if edges is None else len(edges)
-            writer.writerow([*key, count, len(shown), int(np.triu(truth, 1).sum())])
+    rows = [
+        {
+            "variant": variant,
+            "alpha": alpha,
+            "epsilon": epsilon,
+            "edges": "no minimiser" if edges is None else len(edges),
+            "of_the_consensus": len([pair for pair in edges or () if truth[tuple(pair)]]),
+            "consensus": int(np.triu(truth, 1).sum()),
+        }
+        for (variant, alpha, epsilon), edges in panels.items()
+    ]
+    write(folder / "figure4.csv", rows)
     for variant in VARIANTS:
         mine = {key[1:]: edges for key, edges in panels.items() if key[0] == variant}
         drawing.networks(folder / f"figure4_{variant}", columns, truth, mine)
@@ -72,9 +77,9 @@ def _strongest(precision: Matrix) -> Matrix:
     return np.where(sizes >= np.sort(sizes, axis=None)[-count], sizes, 0.0)
 
 
-def _fitted(S: Matrix, alpha: float, as_printed: bool = False) -> Matrix | None:
+def _fitted(S: Matrix, alpha: float, as_printed: bool) -> Matrix | None:
     if as_printed:
-        return gv.admm(S, alpha, rho=RHO, tol=None, max_iter=ITERATIONS).precision
+        return printed_lasso(S, alpha)
     try:
         return gv.graphical_lasso(S, alpha).precision
     except UnboundedProblem:

@@ -1,6 +1,5 @@
 """Figures 1 and 3: do the estimates find the edges? ROC curves over the penalty, averaged over replications."""
 
-import csv
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,9 +11,10 @@ from graphveil.exceptions import SolverError
 from paper import drawing
 from paper.baseline import second_moment
 from paper.cells import consensus_network, log_intensities
-from paper.mechanism import noisy_second_moment, scaled
+from paper.files import write
+from paper.mechanism import noisy_second_moment, printed_lasso, scaled
 from paper.runs import Record, Task, collect, generator, noise_seed
-from paper.settings import FIGURE1, FIGURE3, ITERATIONS, RHO, SEED, VARIANTS
+from paper.settings import FIGURE1, FIGURE3, SEED, VARIANTS
 
 Matrix = NDArray[np.float64]
 # ε of the curve without privacy, in files.
@@ -88,8 +88,7 @@ def _ranking(precision: Matrix, truth: Matrix) -> gv.metrics.RocCurve:
 
 def _printed_path(S: Matrix, truth: Matrix) -> gv.metrics.RocCurve:
     """1,000 plain iterations for every λ."""
-    found = (gv.admm(S, alpha, rho=RHO, tol=None, max_iter=ITERATIONS) for alpha in _penalties(S))
-    return gv.metrics.roc_curve_of_path((solution.precision for solution in found), truth)
+    return gv.metrics.roc_curve_of_path((printed_lasso(S, alpha) for alpha in _penalties(S)), truth)
 
 
 def _certified_path(S: Matrix, truth: Matrix) -> gv.metrics.RocCurve:
@@ -107,12 +106,12 @@ def _publish(records: list[Record], folder: Path, name: str, panels: dict[str, s
     groups = defaultdict(list)
     for record in records:
         groups[record["what"], record["variant"], str(record["epsilon"])].append(record)
-    with (folder / f"{name}.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["what", "variant", "epsilon", "area_mean", "area_sd", "area_least", "replications"])
-        for key, group in groups.items():
-            areas = np.array([record["area"] for record in group])
-            spread = areas.std(ddof=1) if areas.size > 1 else np.nan
-            writer.writerow([*key, f"{areas.mean():.4f}", f"{spread:.4f}", f"{areas.min():.4f}", areas.size])
+    rows = []
+    for (what, variant, epsilon), group in groups.items():
+        areas = np.array([record["area"] for record in group])
+        spread = areas.std(ddof=1) if areas.size > 1 else np.nan
+        row = {"what": what, "variant": variant, "epsilon": epsilon, "area_mean": f"{areas.mean():.4f}"}
+        rows.append(row | {"area_sd": f"{spread:.4f}", "area_least": f"{areas.min():.4f}", "replications": areas.size})
+    write(folder / f"{name}.csv", rows)
     curves = {key: np.array([record["true_positive_rate"] for record in group]) for key, group in groups.items()}
     drawing.roc_curves(folder / name, RATES, curves, panels)

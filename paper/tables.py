@@ -1,6 +1,5 @@
 """Tables 1 and 2: how far the private estimate is from the non-private one, and from the truth."""
 
-import csv
 import math
 from collections import defaultdict
 from pathlib import Path
@@ -11,12 +10,11 @@ from numpy.typing import NDArray
 import graphveil as gv
 from graphveil.exceptions import UnboundedProblem
 from paper.baseline import lasso_penalty, ridge_penalty, second_moment
-from paper.mechanism import noise_in_the_tables, noise_sd, noisy_second_moment, scaled
+from paper.files import PUBLISHED, read, write
+from paper.mechanism import noise_in_the_tables, noise_sd, noisy_second_moment, printed_lasso, scaled
 from paper.runs import Record, Task, collect, generator, noise_seed
 from paper.settings import (
-    ITERATIONS,
     LASSO_GRID,
-    RHO,
     RIDGE_GRID,
     RIDGE_GRID_AS_PRINTED,
     SEED,
@@ -27,7 +25,6 @@ from paper.settings import (
 )
 
 Matrix = NDArray[np.float64]
-HERE = Path(__file__).parent
 NORMS = ("l1", "F", "l2")
 TABLES = {table.name: table for table in (TABLE1, TABLE2)}
 
@@ -38,8 +35,8 @@ def make(table: Table, reps: int, jobs: int, folder: Path) -> None:
     published = _published(table)
     for variant in VARIANTS:
         rows = [_summary(cell, group, published) for cell, group in _cells(records, variant).items()]
-        _write(folder / f"{table.name}_{variant}.csv", rows)
-    _write(folder / f"{table.name}_truth.csv", _against_truth(records))
+        write(folder / f"{table.name}_{variant}.csv", rows)
+    write(folder / f"{table.name}_truth.csv", _against_truth(records))
 
 
 def tasks(table: Table, reps: int) -> list[Task]:
@@ -114,13 +111,10 @@ def _our_dense(rows, alpha, seed):
 
 
 def _printed_lasso(rows, alpha, seed):
-    def iterate(S):
-        return gv.admm(S, alpha, rho=RHO, tol=None, max_iter=ITERATIONS).precision
-
     def private(epsilon, delta, _norm):
-        return iterate(noisy_second_moment(rows, noise_in_the_tables(epsilon), delta, seed))
+        return printed_lasso(noisy_second_moment(rows, noise_in_the_tables(epsilon), delta, seed), alpha)
 
-    return iterate(second_moment(rows)), private
+    return printed_lasso(second_moment(rows), alpha), private
 
 
 def _corrected_lasso(rows, alpha, seed):
@@ -195,15 +189,7 @@ def _against_truth(records: list[Record]) -> list[Record]:
 
 
 def _published(table: Table) -> dict[tuple, tuple[str, str]]:
-    with (HERE / "published" / f"{table.name}.csv").open() as file:
-        return {
-            (int(row["model"]), int(row["n"]), float(row["epsilon"]), row["norm"]): (row["mean"], row["se"])
-            for row in csv.DictReader(file)
-        }
-
-
-def _write(path: Path, rows: list[Record]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    return {
+        (int(row["model"]), int(row["n"]), float(row["epsilon"]), row["norm"]): (row["mean"], row["se"])
+        for row in read(PUBLISHED / f"{table.name}.csv")
+    }

@@ -6,7 +6,6 @@ are taken to have norms of at most R = 2 √tr Σ, and everything is in raw unit
 rows and the same R, which four rows in a million exceed.
 """
 
-import csv
 import math
 from collections import defaultdict
 from pathlib import Path
@@ -17,6 +16,7 @@ from scipy.stats import wishart
 
 import graphveil as gv
 from paper import drawing
+from paper.files import write
 from paper.mechanism import noise_sd
 from paper.runs import Record, Task, collect, generator, noise_seed
 from paper.settings import SEED
@@ -38,7 +38,7 @@ def make_theorem1(reps: int, jobs: int, folder: Path) -> None:
     tasks = [{"n": n, "rep": rep, "seed": SEED} for rep in range(reps) for n in SIZES]
     records = collect("theorem1", replicate_theorem1, tasks, jobs)
     rows = _slopes(records, "n", lambda n: n >= ASYMPTOTIC)
-    _write(folder / "theorem1.csv", rows)
+    write(folder / "theorem1.csv", rows)
     drawing.slopes(folder / "theorem1", [("n", "records n", records, rows, SLOPES)])
 
 
@@ -56,7 +56,7 @@ def make_theorem2(reps: int, jobs: int, folder: Path) -> None:
     by_p = [r for r in records if r["n"] == SIZE_FOR_DIMENSIONS and r["part"] in ("noise", "largest entry")]
     rows = _slopes(by_n, "n", lambda n: n >= ASYMPTOTIC)
     wide = _slopes(by_p, "p", lambda _: True)
-    _write(folder / "theorem2.csv", rows + wide)
+    write(folder / "theorem2.csv", rows + wide)
     # s grows like p, so the theorem's p²√s has the slope 2.5; noise whose largest entry grew like p gives 1.5.
     drawing.slopes(
         folder / "theorem2",
@@ -150,10 +150,3 @@ def _slopes(records: list[Record], axis: str, asymptotic) -> list[Record]:
 
 def _fit(places: list[int], heights: list[float]) -> float:
     return float(np.polyfit(np.log(places), heights, 1)[0])
-
-
-def _write(path: Path, rows: list[Record]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)

@@ -1,20 +1,17 @@
 """The tables as printed are the paper's, cell by cell; the other two are what they claim to be."""
 
-import csv
-
 import numpy as np
 import pytest
 
 import graphveil as gv
 from paper import agreement, baseline, mechanism, page, settings, tables
+from paper.files import RESULTS, read
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")  # δ = 1/n, as in the paper
-RESULTS = agreement.RESULTS
 
 
 def rows_of(name):
-    with (RESULTS / name).open() as file:
-        return list(csv.DictReader(file))
+    return read(RESULTS / name)
 
 
 @pytest.mark.parametrize("name", ["table1", "table2"])
