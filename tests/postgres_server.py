@@ -29,7 +29,7 @@ class Server:
                 shutil.copytree(libraries, self.folder / libraries.name)
                 package = shutil.copytree(package, self.folder / package.name)
         self.home = package / "pginstall"
-        self.password, self.port, self.count = secrets.token_hex(8), _free_port(), 0
+        self.password, self.port, self.count = secrets.token_hex(8), free_port(), 0
         (self.folder / "password").write_text(self.password)
         (self.folder / "password").chmod(0o644)
         self._run(
@@ -88,7 +88,7 @@ class Server:
         shutil.rmtree(self.folder)
 
 
-def _free_port():
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

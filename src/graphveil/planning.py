@@ -28,7 +28,7 @@ from graphveil.simulate.graphs import small_world_precision
 from graphveil.spec import validate
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.forecast import Forecast, ForecastPoint
+from graphveil.spec.forecast import LARGEST_EPSILON, Forecast, ForecastPoint
 from graphveil.spec.gdp import delta_of, epsilon_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ T = TypeVar("T")
 _FACTORS = (0.25, 0.5, 2.0, 4.0)  # of ε and of n, along which the forecast is drawn
 _ROWS, _ROWS_A_COLUMN, _MOST_ROWS = 30_000, 30, 200_000  # simulated in one rehearsal
 _LARGEST_MU = 8.0  # beyond it the sampler's lattice refuses; so many rows have hardly any privacy noise left
-_SMALLEST_EPSILON, _LARGEST_EPSILON, _MOST_TIMES = 1e-6, 32.0, 1_000_000
+_SMALLEST_EPSILON, _MOST_TIMES = 1e-6, 1_000_000
 _CLOSE = 0.03  # relative; a search ends here
 _MOST_TRIES, _STRIDE = 12, 1.5
 _WITH_INTERVALS = 4  # rehearsals whose intervals are looked at: they hardly differ
@@ -138,7 +138,7 @@ class _Case:
     bounds_in_sd: float
 
     def at_epsilon(self, epsilon: float) -> "_Case":
-        return replace(self, budget=Budget(min(max(epsilon, _SMALLEST_EPSILON), _LARGEST_EPSILON), self.budget.delta))
+        return replace(self, budget=Budget(min(max(epsilon, _SMALLEST_EPSILON), LARGEST_EPSILON), self.budget.delta))
 
     def at_records(self, n: float) -> "_Case":
         return replace(self, n=max(1, round(n)))
@@ -146,7 +146,7 @@ class _Case:
     def rehearsed(self, replications: int) -> ForecastPoint:
         """Medians over some rehearsals."""
         runs = [_rehearse(self, seed, intervals=seed < _WITH_INTERVALS) for seed in range(replications)]
-        smallest = self.smallest_edge(runs)
+        smallest = float(np.median([run.smallest_edge for run in runs if run.smallest_edge is not None]))
         areas = [run.auc for run in runs if run.auc is not None]
         return ForecastPoint(
             n_samples=self.n,
@@ -157,10 +157,6 @@ class _Case:
             auc=float(np.median(areas)) if areas else None,
             smallest_edge=smallest if smallest < 1.0 else None,
         )
-
-    def smallest_edge(self, runs: "list[_Run]") -> float:
-        """That a run sees; 1 where nothing is seen."""
-        return float(np.median([run.smallest_edge for run in runs if run.smallest_edge is not None]))
 
 
 @dataclass(frozen=True)
@@ -263,8 +259,8 @@ def _epsilon_needed(case: _Case, here: ForecastPoint, target: float) -> float | 
     if case.p < 2 or wanted >= case.n:
         return None  # n records see what n records can: no ε does better
     mu = case.budget.mu * math.sqrt(_noise(here) / (1.0 / wanted - 1.0 / case.n))
-    guess = min(max(epsilon_of(mu, case.budget.delta), _SMALLEST_EPSILON), _LARGEST_EPSILON)
-    return _search(case.at_epsilon, guess, _SMALLEST_EPSILON, _LARGEST_EPSILON, target)
+    guess = min(max(epsilon_of(mu, case.budget.delta), _SMALLEST_EPSILON), LARGEST_EPSILON)
+    return _search(case.at_epsilon, guess, _SMALLEST_EPSILON, LARGEST_EPSILON, target)
 
 
 def _n_eff_for(edge: float) -> float:
@@ -283,8 +279,8 @@ def _search(case_at: Callable[[float], _Case], start: float, least: float, most:
     """
 
     def excess(x: float) -> float:
-        smallest = case_at(x).smallest_edge([_rehearse(case_at(x), 0)])
-        return math.inf if smallest >= 1.0 else math.log(smallest / target)
+        smallest = _rehearse(case_at(x), 0).smallest_edge
+        return math.inf if smallest is None or smallest >= 1.0 else math.log(smallest / target)
 
     low = high = start
     above = below = excess(start)

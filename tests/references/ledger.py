@@ -1,4 +1,7 @@
-"""Writes tests/references/ledger-1.sql: a ledger of version 1, which every later graphveil must read or upgrade."""
+"""Writes tests/references/ledger-1.sql: a ledger of version 1, which every later graphveil must read or upgrade.
+
+PYTHONPATH=tests python tests/references/ledger.py
+"""
 
 import sqlite3
 import tempfile

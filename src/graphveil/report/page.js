@@ -1,3 +1,4 @@
+// The report: network, table and matrix from the numbers in #data; no library, no request.
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);

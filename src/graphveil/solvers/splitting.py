@@ -1,7 +1,6 @@
 """The paper's own algorithm: alternating directions (equations 2.7 to 2.9), with both steps in closed form.
 
-Kept for fidelity and for the reproduction; `graphveil.graphical_lasso` solves the same problem 20 to 100 times faster,
-which needs far fewer steps.
+Kept for fidelity and for the reproduction; `graphveil.graphical_lasso` solves the same problem 20 to 100 times faster.
 
 References
 ----------

@@ -11,7 +11,9 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.notebook import facts_html
 from graphveil.spec.record import Record
 
-__all__ = ["Forecast", "ForecastPoint"]
+__all__ = ["LARGEST_EPSILON", "Forecast", "ForecastPoint"]
+
+LARGEST_EPSILON = 32.0  # beyond, nobody would call it private
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Forecast(Record):
     records_needed : int or None
         Records with which it would be, at this budget; None if there is no such number up to a million times as many.
     epsilon_needed : float or None
-        ε with which it would be, for these records; None if none up to 32 would do.
+        ε with which it would be, for these records; None if none up to LARGEST_EPSILON would do.
     by_epsilon, by_records : tuples of ForecastPoint
         The same along a range of ε, and of numbers of records, in rising order; ``here`` is among them.
     """
@@ -142,5 +144,5 @@ class Forecast(Record):
 
     def _wanted(self) -> str:
         records = "no number of records" if self.records_needed is None else f"about {self.records_needed:,} records"
-        epsilon = "no ε up to 32" if self.epsilon_needed is None else f"ε = {self.epsilon_needed:.2g}"
+        epsilon = f"no ε up to {LARGEST_EPSILON:g}" if self.epsilon_needed is None else f"ε = {self.epsilon_needed:.2g}"
         return f"To see {self.target:g}: {records} at this budget, or {epsilon} with these records."

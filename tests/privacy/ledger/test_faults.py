@@ -14,6 +14,7 @@ import time
 import warnings
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 
@@ -22,12 +23,14 @@ from graphveil.exceptions import (
     GraphveilError,
     LedgerDamaged,
     LedgerError,
+    LedgerFull,
     LedgerReadOnly,
     LedgerUnavailable,
 )
 from graphveil.privacy import randomness
 from graphveil.privacy.ledger import store
 from ledger_support import event, opened, release
+from postgres_server import free_port
 
 
 @pytest.fixture
@@ -136,6 +139,7 @@ from pathlib import Path
 folder = Path(sys.argv[1])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", folder], check=True)
 from ledger_support import event, opened, release
+from postgres_server import free_port
 from graphveil.exceptions import LedgerFull, LedgerWarning
 from graphveil.privacy import randomness
 import warnings
@@ -195,6 +199,84 @@ def test_a_full_disk(tmp_path, path):
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split()[-3:-1] == ["refused", "released"]
     assert done.stdout.split()[-1] == "True"
+
+
+SMALL_SERVER = """
+set -e
+mount -t tmpfs -o size=64m none "$DATA"
+"$HOME_OF_POSTGRES/initdb" -D "$DATA/data" --waldir="$DATA-wal" -U postgres -A trust -E UTF8
+exec "$HOME_OF_POSTGRES/postgres" -D "$DATA/data" -p "$PORT" -k "$DATA" -c listen_addresses=127.0.0.1
+"""
+
+
+@pytest.fixture
+def small_server(postgres, tmp_path):
+    """A server of its own with its tables on a disk of 64 MB, in a namespace where it is not root."""
+    if not can_mount():
+        pytest.skip("no mount namespace")
+    (tmp_path / "disk").mkdir()
+    port = free_port()
+    own = {"DATA": str(tmp_path / "disk"), "HOME_OF_POSTGRES": str(postgres.home / "bin"), "PORT": str(port)}
+    apart = ["unshare", "--user", "--map-user=65534", "--map-group=65534", "--keep-caps", "--mount"]
+    with (tmp_path / "log").open("w") as log:
+        server = subprocess.Popen(
+            [*apart, "sh", "-c", SMALL_SERVER],
+            env={"LC_ALL": "C", "PATH": os.environ["PATH"], **own},
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        for _ in range(300):
+            if server.poll() is None and _answers(url):
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail((tmp_path / "log").read_text())
+        yield url
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(timeout=60)
+
+
+def _answers(url):
+    try:
+        psycopg.connect(url, connect_timeout=2).close()
+    except psycopg.Error:
+        return False
+    return True
+
+
+def filled_up(connection, size):
+    while True:
+        connection.execute("INSERT INTO ballast VALUES (%s)", [os.urandom(size)])
+
+
+def charge_on(ledger, granted):
+    while len(granted) < 5000:  # there is some room in the last pages
+        ledger.charge("people", event(0.01))
+        granted.append(1)
+
+
+def test_a_server_whose_disk_is_full(small_server, no_draw):
+    """Refused before the draw, nothing lost; it goes on once there is room."""
+    ledger = gv.Ledger(small_server)
+    ledger.create("people", gv.Budget(8.0, 1e-6))
+    ledger.charge("people", event(0.01))
+    with psycopg.connect(small_server, autocommit=True) as connection:
+        connection.execute("CREATE UNLOGGED TABLE ballast (x bytea STORAGE EXTERNAL)")
+        for size in (2**20, 2**14, 2**10):  # coarse, then fine, until not a page is left
+            with pytest.raises(psycopg.errors.DiskFull):
+                filled_up(connection, size)
+        granted = []
+        with pytest.raises(LedgerFull, match="has no room left"):
+            charge_on(ledger, granted)
+        with pytest.raises(LedgerFull):
+            release(ledger, budget=gv.Budget(0.01, 1e-6))
+        connection.execute("DROP TABLE ballast")
+    ledger.charge("people", event(0.01))
+    assert len(ledger.history("people")) == len(granted) + 2
+    ledger.verify()
 
 
 def limited_file_size(path):
