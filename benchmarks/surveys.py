@@ -1,4 +1,4 @@
-"""Real survey, loan and price data for benchmarks/utility.py and intervals.py: numeric columns, clamped to 0.5 and 99.5 percentiles.
+"""Real data for benchmarks/utility.py and intervals.py: numeric columns, clamped to 0.5 and 99.5 percentiles.
 
 The percentiles stand in for bounds from a codebook; a real release must not take them from the data. Columns that
 others predict almost perfectly are left out, because the inverse that the estimate is compared with would not be

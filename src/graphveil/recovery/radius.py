@@ -18,6 +18,9 @@ _FINE_GRID = np.unique(np.concatenate([_GRID, 1.1 ** np.arange(-4.0, 5.0, 0.2)])
 _FINE_NOISE = 0.01
 _TAIL = 4.0  # a tail counts while its sum exceeds this many standard deviations,
 _FAR = 4.0  # and one more for every doubling beyond this many √p: a false alarm there would upset the whole scale
+_TOLL = 5.0  # squared standard deviations that a bin must hold to speak for rows, rather than against;
+_PATIENCE = 10.0  # so much may speak against them before the tail is taken to have ended
+_AMPLE = 0.25  # of the moments' noise, times p: below it the tail is followed
 _KURTOSIS = (0.5, 10.0)  # beyond these it is noise
 _SMALLEST = 4  # no radius below the fifth edge: everything would be cut off
 
@@ -57,13 +60,44 @@ def norm_edges(p: int, cap: float, noise: float) -> Edges:
 
 
 def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float) -> Radius:
-    """Balance bias and noise; ``noise``·R² is the standard deviation of the moments' noise at radius R."""
-    upper = edges.upper
+    """Balance bias and noise; ``noise``·R² is the standard deviation of the moments' noise at radius R.
+
+    Where there is little noise, what is cut off is the larger error, and the tail is looked for more closely.
+    """
+    last = _end_of_tail(counts, sd, edges, p)
+    close = _balanced(counts, edges, p, noise, _followed(counts, sd, edges, p, last))
+    return close if noise * close.value**2 * p < _AMPLE else _balanced(counts, edges, p, noise, last)
+
+
+def _end_of_tail(counts: Vector, sd: float, edges: Edges, p: int) -> int:
+    """The last bin from which on there are certainly rows."""
     tails = np.cumsum(counts[::-1])[::-1]
     lengths = np.arange(counts.size, 0, -1)
-    needed = _TAIL + np.log2(np.maximum(upper / (_FAR * np.sqrt(p)), 1.0))
+    needed = _TAIL + _doubts(edges, p)
     seen = np.flatnonzero(tails > needed * sd * np.sqrt(lengths))
-    last = int(seen[-1]) if seen.size else counts.size - 1
+    return int(seen[-1]) if seen.size else counts.size - 1
+
+
+def _followed(counts: Vector, sd: float, edges: Edges, p: int, last: int) -> int:
+    """Follow the tail from there bin by bin, as long as bins hold more than noise would."""
+    gains = np.sign(counts) * (counts / sd) ** 2 - _TOLL - 2.0 * _doubts(edges, p)
+    gained = most = 0.0
+    for bin_ in range(last + 1, counts.size):
+        gained += gains[bin_]
+        if gained > most:
+            most, last = gained, bin_
+        if gained < most - _PATIENCE:
+            break
+    return last
+
+
+def _doubts(edges: Edges, p: int) -> Vector:
+    return np.asarray(np.log2(np.maximum(edges.upper / (_FAR * np.sqrt(p)), 1.0)))
+
+
+def _balanced(counts: Vector, edges: Edges, p: int, noise: float, last: int) -> Radius:
+    """The best radius if there is nothing beyond the bin ``last``."""
+    upper = edges.upper
     counts = np.where(np.arange(counts.size) <= last, counts, 0.0)
     squares = np.maximum(np.append(0.0, upper[:-1]), upper / 1.1) * upper
     squares[0] = upper[0] ** 2 / 3.0  # below the grid: anywhere in a ball, so to speak
