@@ -16,7 +16,7 @@ import surveys
 import graphveil as gv
 
 RESULTS = Path(__file__).parent / "results" / "intervals.csv"
-FIELDS = ["rows", "n", "p", "epsilon", "n_eff", "covered", "covered_edges", "false_discoveries", "power"]
+FIELDS = ["rows", "n", "p", "epsilon", "n_eff", "given", "covered", "covered_edges", "false_discoveries", "power"]
 GRAPHS = {
     "model 3": lambda p, seed: gv.simulate.paper_model(3, p, random_state=seed),
     "model 4": lambda p, seed: gv.simulate.paper_model(4, p, random_state=seed),
@@ -42,9 +42,11 @@ SURVEYS = [("randhie", 20_000), ("fair", 6000), ("rwm5yr", 20_000), ("CPS1988", 
 
 
 def judged(rows, theta, epsilon, seed, **domain):
-    """Effective records, shares of pairs and of edges that are covered, false discoveries, power."""
+    """Effective records, whether there are intervals, pairs and edges that are covered, false discoveries, power."""
     model = gv.PrivateGraphicalLasso(epsilon, 1e-6, **domain, random_state=seed).fit(rows)
     found, upper = model.edge_intervals(), np.triu_indices(len(theta), 1)
+    if found.reason is not None:  # none are given, and none can fail
+        return model.n_eff_, *[np.nan] * 5
     truth = gv.metrics.partial_correlations(theta)[upper]
     inside, chosen, edges = (
         (found.lower[upper] <= truth) & (truth <= found.upper[upper]),
@@ -52,7 +54,7 @@ def judged(rows, theta, epsilon, seed, **domain):
         truth != 0,
     )
     false = np.sum(chosen & ~edges) / max(chosen.sum(), 1)
-    return model.n_eff_, inside.mean(), inside[edges].mean(), false, np.sum(chosen & edges) / edges.sum()
+    return model.n_eff_, 1.0, inside.mean(), inside[edges].mean(), false, np.sum(chosen & edges) / edges.sum()
 
 
 def simulated(kind, p, n, epsilon, seed):
@@ -76,11 +78,12 @@ def main():
     table = []
 
     def add(name, n, p, epsilon, results):
-        numbers = np.mean(results, axis=0)
+        numbers = np.nanmean(results, axis=0)
+        numbers[1] = np.isfinite(np.array(results)[:, 1]).mean()
         table.append([name, n, p, epsilon, *(f"{number:.4g}" for number in numbers)])
         print(
-            f"{name:<12} n = {n:<7,} p = {p:<4} n_eff/p {numbers[0] / p:>7.1f}   covered {numbers[1]:.3f}   "
-            f"edges {numbers[2]:.3f}   false {numbers[3]:.3f}   power {numbers[4]:.2f}",
+            f"{name:<12} n = {n:<7,} p = {p:<4} n_eff/p {numbers[0] / p:>7.1f}   given {numbers[1]:.2f}   "
+            f"covered {numbers[2]:.3f}   edges {numbers[3]:.3f}   false {numbers[4]:.3f}   power {numbers[5]:.2f}",
             flush=True,
         )
 

@@ -69,6 +69,7 @@ def draw(path: Path, private: np.ndarray, plain: float, majority: float) -> None
     axes.axhline(majority, color="black", lw=1, ls=":", label="always the same answer")
     axes.set(xscale="log", xlabel="ε (δ = 1e-4, replacing one sample)", ylabel="share classified rightly")
     axes.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
+    axes.minorticks_off()
     axes.legend(frameon=False, fontsize=8)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)

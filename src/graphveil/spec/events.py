@@ -34,6 +34,9 @@ class NoiseGroup(Record):
     sd: float
 
     def __post_init__(self) -> None:
+        name: Any = self.name
+        if not isinstance(name, str):
+            raise InvalidParameter.of("name", "text", name)
         validate.integer("count", self.count, 0)
         _positive("sd", self.sd)
 
