@@ -16,8 +16,8 @@ def oldest() -> list[str]:
     plain = [text for name in ("paper", "dev") for text in groups[name] if isinstance(text, str)]
     found = []
     for text in [*project["dependencies"], *extras, *plain]:
-        name, version = re.fullmatch(r"([\w-]+)(?:\[[\w,-]+\])?>=([\d.]+)(?:,.*)?", text).groups()
-        found.append(name if name in TOOLS else f"{name}=={version}")
+        name, extras, version = re.fullmatch(r"([\w-]+)(\[[\w,-]+\])?>=([\d.]+)(?:,.*)?", text).groups()
+        found.append(name if name in TOOLS else f"{name}{extras or ''}=={version}")
     return found
 
 
