@@ -4,7 +4,7 @@ Shortening to R keeps the share c(R) = E min(r, R)²/E r² of the second moment 
 best R minimises (1 - c)²p + p(p + 1)/2 (σ(R)/c)², the squared bias plus the variance of the rescaled matrix.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +42,15 @@ class Edges:
 class Radius:
     """``value`` to shorten to, share ``kept`` of the second moment, and the ``tail`` beyond which nothing is seen.
 
-    ``kurtosis`` is E r⁴/(E r²)² over what it is for Gaussian rows: 1 for those, more for heavy tails.
+    ``kurtosis`` is E r⁴/(E r²)² over what it is for Gaussian rows: 1 for those, more for heavy tails. ``is_followed``:
+    the tail was followed as far as it can be seen.
     """
 
     value: float
     kept: float
     tail: float
     kurtosis: float
+    is_followed: bool = False
 
 
 def norm_edges(p: int, cap: float, noise: float) -> Edges:
@@ -66,7 +68,9 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float)
     """
     last = _end_of_tail(counts, sd, edges, p)
     close = _balanced(counts, edges, p, noise, _followed(counts, sd, edges, p, last))
-    return close if noise * close.value**2 * p < _AMPLE else _balanced(counts, edges, p, noise, last)
+    if noise * close.value**2 * p < _AMPLE:
+        return replace(close, is_followed=True)
+    return _balanced(counts, edges, p, noise, last)
 
 
 def _end_of_tail(counts: Vector, sd: float, edges: Edges, p: int) -> int:

@@ -42,7 +42,7 @@ _CLEAR = ((0.08, 0.22, 0.70), 0.06)  # rounds, of what the columns leave over; h
 _NOISY = ((0.15, 0.25, 0.60), 0.10)  # where the first histogram would be too noisy otherwise
 _BLIND = 0.03  # a count that is noisier than this share of the rows says nothing about their norms
 _EXCESS = 0.06  # of the last round: what clipping cut off
-_NOT_GIVEN_BACK = 0.3  # of what clipping took from a column, where the excess was asked for
+_NOT_GIVEN_BACK = 0.3  # of what clipping took from a column, where the whole tail is seen and the excess asked for
 _CONSTANT = 1.0  # appended to whitened rows, whose columns have variance about 1
 _GUESS = 1.5  # radius of whitened rows, in √p, where nothing can be known of their norms
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
@@ -113,7 +113,8 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
             kept, kurtosis = radius.kept, radius.kurtosis
             # What clipping may have taken from one column, and how well the share it took is known at all.
             counted = noise * np.sqrt(edges.upper.size)
-            lost = (1.0 - kept) * (_NOT_GIVEN_BACK if len(questions) > 1 else 1.0)
+            given_back = radius.is_followed and len(questions) > 1
+            lost = (1.0 - kept) * (_NOT_GIVEN_BACK if given_back else 1.0)
             bias = float(np.hypot(lost * np.sqrt(p), counted))
         else:
             guess = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
