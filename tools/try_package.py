@@ -42,7 +42,7 @@ import graphveil as gv
 if __name__ == "__main__":
     frame = dd.from_pandas(pd.DataFrame({"a": [0.5] * 100, "b": [1.0] * 100}), npartitions=4)
     made = gv.release(frame, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
-    assert made.n_rows == 100
+    assert made.n_samples == 100
 """
 POSTGRES = """
 import graphveil as gv
@@ -59,7 +59,7 @@ import graphveil as gv
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 frame = spark.createDataFrame([(0.5, 1.0)] * 100, "a double, b double")
 made = gv.release(frame, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
-assert made.n_rows == 100
+assert made.n_samples == 100
 spark.stop()
 """
 EXTRAS = {"": BASE, "dask": DASK, "postgres": POSTGRES, "spark": SPARK}
