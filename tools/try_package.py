@@ -54,6 +54,8 @@ else:
     raise AssertionError("a ledger without a server")
 """
 SPARK = """
+import os, sys
+os.environ["PYSPARK_PYTHON"] = sys.executable  # executors need graphveil too
 from pyspark.sql import SparkSession
 import graphveil as gv
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()

@@ -11,7 +11,7 @@ RNG = np.random.default_rng(7)
 ROWS = RNG.standard_t(3.0, size=(3000, 4)) @ np.array([[1, 0.5, 0, 0], [0, 1, 0, 0.2], [0, 0, 1, 0], [0, 0, 0, 0.01]])
 ROWS[::97, 2] = np.nan
 FRAME = pd.DataFrame(ROWS, columns=NAMES).assign(text="t", label=np.where(ROWS[:, 0] > 0, "up", "down"))
-FRAME = FRAME.astype({"text": "str", "label": "str"})
+FRAME = FRAME.astype({"text": "string", "label": "string"})  # pandas 2 would make objects of "str"
 
 # Seeded, so that the same exact sums give the same file and other ones do not.
 CALLS = {

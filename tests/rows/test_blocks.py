@@ -101,7 +101,7 @@ def test_without_declared_columns_the_schema_gives_them():
         assert item.columns == names
 
 
-TEXT = FRAME.assign(b="x")
+TEXT = FRAME.assign(b="x").astype({"b": "string"})
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_labels_from_anywhere():
     ):
         np.testing.assert_array_equal(exact_total(source, DOMAIN, DECLARED), expected)
     column = gv.Labels(["y", "x"], column="label")
-    frame = FRAME.assign(label=LABELS).astype({"label": "str"})
+    frame = FRAME.assign(label=LABELS).astype({"label": "string"})
     for source in (
         frame,
         frame.astype({"label": "category"}),

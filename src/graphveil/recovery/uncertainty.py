@@ -27,7 +27,7 @@ __all__ = ["SEEN", "EdgeIntervals", "edge_intervals"]
 Matrix = NDArray[np.float64]
 
 _PAIRS = 5000  # simulated pairs from which the factor comes
-_MOST_DRAWS = 25
+_MOST_DRAWS = 100
 _ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
 _LARGEST = 0.999  # a partial correlation beyond this is not told from ±1
 _CALIBRATED_AT = 0.95
