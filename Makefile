@@ -47,7 +47,7 @@ oldest:         ## the tests again, with the oldest versions that pyproject.toml
 	$(PYTHON) tools/minimum_versions.py > $(VENV)-oldest/requirements.txt
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)-oldest/requirements.txt
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
-	$(VENV)-oldest/bin/python -m pytest -q -n 2 -W ignore::DeprecationWarning
+	$(VENV)-oldest/bin/python -m pytest -q -n 2 -W ignore::DeprecationWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
 lock: $(VENV)/.dev   ## write requirements.lock: versions and hashes of the development environment
 	$(BIN)/python tools/lock_requirements.py

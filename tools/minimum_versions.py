@@ -5,8 +5,8 @@ import tomllib
 from pathlib import Path
 
 FILE = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
-# Tools that check the source, and a peer that is not a dependency: their age says nothing about graphveil.
-TOOLS = {"mypy", "ruff", "dp-accounting"}
+# Tools that check the source or drive a browser, and a peer: their age says nothing about graphveil.
+TOOLS = {"mypy", "ruff", "dp-accounting", "playwright"}
 
 
 def oldest() -> list[str]:
