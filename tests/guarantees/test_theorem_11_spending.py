@@ -264,42 +264,39 @@ def test_a_budget_that_a_later_round_could_not_keep_is_refused_before_the_charge
     assert outcomes == {"refused", "released"}
 
 
-def test_what_cannot_be_charged_is_refused_before_a_row_is_read(tmp_path):
-    ledger = gv.Ledger(tmp_path / "ledger.db")
-    ledger.create("people", gv.Budget(1.0, 1e-6))
-    read = []
+def passes(ledger_path, total, fails_at=0):
+    """A ledger for some people, a source that notes every pass over its rows, and those notes."""
+    ledger, begun = gv.Ledger(ledger_path), []
+    ledger.create("people", gv.Budget(total, 1e-6))
 
     def batches():
-        read.append(1)
-        yield np.zeros((100, 2))
-
-    domain, ask = gv.Domain(bounds=(-1, 1), n_features=2), {"ledger": ledger, "dataset": "people"}
-    with pytest.raises(gv.exceptions.BudgetExceeded, match="was not charged"):
-        gv.release(batches, domain=domain, budget=gv.Budget(2.0, 1e-6), **ask)
-    with pytest.raises(gv.exceptions.LedgerError, match="no data set 'others'"):
-        gv.release(batches, domain=domain, budget=gv.Budget(0.5, 1e-6), ledger=ledger, dataset="others")
-    assert read == []
-    gv.release(batches, domain=domain, budget=gv.Budget(1.0, 1e-6), **ask)  # all of it, to the last bit
-    assert len(ledger.history("people")) == 1
-
-
-def test_a_source_that_fails_after_the_charge_says_so(tmp_path):
-    ledger = gv.Ledger(tmp_path / "ledger.db")
-    ledger.create("people", gv.Budget(4.0, 1e-6))
-    passes = []
-
-    def batches():
-        passes.append(1)
-        if len(passes) == fails_at:
+        begun.append(1)
+        if len(begun) == fails_at:
             raise OSError(5, "x")
         yield np.random.default_rng(0).normal(size=(3000, 2))
 
-    ask = {"domain": gv.Domain(bounds=(-4, 4), n_features=2), "budget": gv.Budget(1.0, 1e-6), "rounds": "auto"}
-    fails_at = 1
-    with pytest.raises(SourceError) as caught:
-        gv.release(batches, **ask, ledger=ledger, dataset="people", key="a")
-    assert "charged" not in str(caught.value)
-    fails_at = len(passes) + 3
-    with pytest.raises(SourceError, match=r"had been charged, and stays so\. Key 'a' is spent"):
-        gv.release(batches, **ask, ledger=ledger, dataset="people", key="a")
+    return ledger, batches, begun
+
+
+WIDE = gv.Domain(bounds=(-4, 4), n_features=2)
+
+
+def test_what_cannot_be_charged_is_refused_before_a_row_is_read(tmp_path):
+    ledger, batches, begun = passes(tmp_path / "ledger.db", 1.0)
+    with pytest.raises(gv.exceptions.BudgetExceeded, match="was not charged"):
+        gv.release(batches, domain=WIDE, budget=gv.Budget(2.0, 1e-6), ledger=ledger, dataset="people")
+    with pytest.raises(gv.exceptions.LedgerError, match="no data set 'others'"):
+        gv.release(batches, domain=WIDE, budget=gv.Budget(0.5, 1e-6), ledger=ledger, dataset="others")
+    assert begun == []
+    gv.release(batches, domain=WIDE, budget=gv.Budget(1.0, 1e-6), ledger=ledger, dataset="people")  # to the last bit
     assert len(ledger.history("people")) == 1
+
+
+@pytest.mark.parametrize(("fails_at", "charged"), [(1, False), (3, True)])
+def test_a_source_that_fails_after_the_charge_says_so(tmp_path, fails_at, charged):
+    ledger, batches, _ = passes(tmp_path / "ledger.db", 4.0, fails_at)
+    ask = {"domain": WIDE, "budget": gv.Budget(1.0, 1e-6), "rounds": "auto", "dataset": "people"}
+    with pytest.raises(SourceError) as caught:
+        gv.release(batches, **ask, ledger=ledger, key="a")
+    assert ("had been charged, and stays so. Key 'a' is spent" in str(caught.value)) == charged
+    assert len(ledger.history("people")) == charged

@@ -58,16 +58,9 @@ def fit(
 
 
 def _cautions(release: "Release") -> list[str]:
-    import warnings
+    from graphveil.recovery.precision import cautions, recovered
 
-    from graphveil.exceptions import PrivacyWarning
-    from graphveil.recovery.precision import cautions, recover
-
-    if release.event.mechanism == "paper":
-        return []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # it is said anyway
-        return cautions(release, recover(release))
+    return [] if release.event.mechanism == "paper" else cautions(release, recovered(release))
 
 
 def _fitted(release: "Release", method: str, alpha: str) -> Any:
