@@ -22,6 +22,8 @@ Matrix = NDArray[np.float64]
 
 # Above this share of nonzero entries in Θ, ΘW costs more than a factorisation of W.
 _SPARSE = 0.05
+# A tolerance below this many roundings of the objectives is out of reach of their difference.
+_FINE = 100.0
 _EPS = float(np.finfo(float).eps)
 
 
@@ -49,7 +51,8 @@ def certify(
         return np.nan, np.inf
     # Every entry of W is rounded once, which no arithmetic below sees.
     rounding = _EPS * (linear + n)
-    if 2 * edges + n <= _SPARSE * n * n:
+    cancelled = _EPS * (linear + n + 2.0 * abs(logdet))
+    if 2 * edges + n <= _SPARSE * n * n or allowed <= _FINE * cancelled:
         square, error = misfit(precision, dual, workspace)
         r = float(np.sqrt(square + error)) if square + error >= 0.0 else np.nan
         if r < 1.0:

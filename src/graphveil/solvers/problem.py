@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.solvers.definite import power_of_two_scale
-from graphveil.solvers.kernels import symmetrise
+from graphveil.solvers.kernels import is_symmetric, symmetrise
 
 __all__ = ["Problem", "check_count", "check_number", "check_penalty", "check_symmetric"]
 
@@ -17,7 +17,10 @@ Matrix = NDArray[np.float64]
 
 
 def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
-    """A square, finite, exactly symmetric copy of ``value``; asymmetry beyond rounding is refused."""
+    """``value`` as a square, finite, exactly symmetric matrix, not to be written to: it may be the caller's own.
+
+    Asymmetry of the size of rounding is averaged away, more is refused.
+    """
     M = None
     with suppress(TypeError, ValueError):  # the error below carries no context: numpy's would quote an entry
         M = np.ascontiguousarray(value, dtype=np.float64)
@@ -27,6 +30,8 @@ def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
         raise InvalidParameter.of(name, "a square matrix with at least one row", f"shape {M.shape}")
     if not M.flags.writeable:  # the compiled signature takes no read-only array
         M = M.copy()
+    if is_symmetric(M):
+        return M
     mean = np.empty_like(M)
     asymmetry = symmetrise(M, mean)
     if np.isnan(asymmetry):
