@@ -185,8 +185,17 @@ def test_intervals_are_wider_at_a_higher_level_and_the_same_every_time():
             model.edge_intervals(wrong)
     with pytest.raises(InvalidParameter, match="fdr must be"):
         narrow.select(0)
-    with pytest.raises(InvalidParameter, match='need alpha="auto"'):
-        gv.PrivateGraphicalLasso(**SETTINGS, alpha=0.1).fit_release(model.release_).edge_intervals()
+
+
+def test_intervals_belong_to_the_release_not_to_the_penalty():
+    model = gv.PrivateGraphicalLasso(**SETTINGS, random_state=0).fit(ROWS)
+    same = gv.PrivateGraphicalLasso(**SETTINGS, alpha=0.1).fit_release(model.release_)
+    np.testing.assert_array_equal(same.edge_intervals().lower, model.edge_intervals().lower)
+    printed = gv.PrivateGraphicalLasso(
+        1.0, 1e-6, mechanism="paper", alpha=0.1, data_norm=NORM, assume_centered=True, random_state=0
+    )
+    with pytest.raises(InvalidParameter, match='need mechanism="default"'):
+        printed.fit(ROWS).edge_intervals()
 
 
 @pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")

@@ -74,7 +74,8 @@ class PrivateGraphicalLasso(PrintedEstimator):
     """
 
     alpha_: Any
-    _network: tuple[NoisyCovariance, Network] | None
+    _noisy: NoisyCovariance | None
+    _network: Network | None
 
     def __init__(
         self,
@@ -114,18 +115,17 @@ class PrivateGraphicalLasso(PrintedEstimator):
         self.max_iter = max_iter
 
     def _estimate(self, release: Release) -> None:
-        self._network = None
+        self._noisy = self._network = None
         if release.event.mechanism == "paper":
             self.alpha_ = self._papers_alpha()
             solution = admm(release.second_moment, self.alpha_, rho=self.rho, max_iter=self.max_iter)
             self.location_, self.n_eff_ = release.origin, release.n_eff
         else:
             found, alpha = recover(release), self._checked_alpha()
-            self.location_, self.n_eff_ = found.location, found.n_eff
+            self.location_, self.n_eff_, self._noisy = found.location, found.n_eff, found.noisy
             if isinstance(alpha, str):
-                network = find_network(found.noisy, found.n_eff, alpha, generator_for(release.checksum, "network"))
+                self._network = network = self._find_network(found.noisy, alpha)
                 solution, self.alpha_ = network.solution, network.penalties
-                self._network = (found.noisy, network)
             else:
                 self.alpha_ = alpha
                 scale = np.sqrt(found.covariance.diagonal())
@@ -137,6 +137,8 @@ class PrivateGraphicalLasso(PrintedEstimator):
 
     def edge_intervals(self, level: float = 0.95) -> EdgeIntervals:
         """Interval of every partial correlation, counting privacy noise and sampling noise; free.
+
+        They belong to the release: where ``alpha`` is a number or a matrix, they are those of ``alpha="auto"``.
 
         Parameters
         ----------
@@ -152,11 +154,16 @@ class PrivateGraphicalLasso(PrintedEstimator):
         """
         check_is_fitted(self, "precision_")
         level = validate.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
+        if self._noisy is None:
+            raise InvalidParameter('Intervals need mechanism="default": the paper\'s noise is not denoised.')
         if self._network is None:
-            raise InvalidParameter('Intervals need alpha="auto" or "ebic" and the default mechanism.')
-        noisy, network = self._network
-        found = edge_intervals(noisy, network, self.n_eff_, level, generator_for(self.release_.checksum, "edges"))
+            self._network = self._find_network(self._noisy, "auto")
+        generator = generator_for(self.release_.checksum, "edges")
+        found = edge_intervals(self._noisy, self._network, self.n_eff_, level, generator)
         return replace(found, columns=self.release_.column_names)
+
+    def _find_network(self, noisy: NoisyCovariance, choice: str) -> Network:
+        return find_network(noisy, self.n_eff_, choice, generator_for(self.release_.checksum, "network"))
 
     def _checked_alpha(self) -> Any:
         rule = 'a positive number, a symmetric matrix of numbers ≥ 0, "auto" or "ebic"'
