@@ -9,6 +9,8 @@ Parts, each a table on the screen and rows of benchmarks/results/utility.csv:
   penalty chosen by five-fold cross-validation on the raw rows (which leaks too).
 * `graphs`: other graphs, sizes, means and unequal variances, public bounds, the mean not known, δ = 1e-6.
 * `network`: the graphical lasso on the paper's models, a norm found in private, δ = 1/n; error and area under the ROC.
+* `penalty`: on other graphs, the error with the penalty that thinning or EBIC chooses over the error with the best one,
+  and over the dense estimate's.
 * `few`: few rows in wide bounds, where little or nothing can be learnt.
 * `bounds`: what bounds cost that are too wide, and a norm that is found in private.
 * `tails`: heavy tails, skewed, binary and constant columns beside Gaussian ones.
@@ -27,6 +29,7 @@ import numpy as np
 import surveys
 
 import graphveil as gv
+from graphveil.recovery.network import network_path
 
 RESULTS = Path(__file__).parent / "results" / "utility.csv"
 FIELDS = ["part", "what", "replications", "median", "worst", "papers_median", "goal"]
@@ -124,6 +127,29 @@ def families(p, seed):
         "small world": gv.simulate.small_world_precision(p, random_state=seed),
         "blocks": gv.simulate.block_precision(p, block_size=min(10, p), random_state=seed),
     }
+
+
+def penalty_part(reps):
+    """The penalty that thinning chooses, and that EBIC does, over the one that knowing the truth would choose."""
+    for p, n in ((20, 1600), (20, 5000), (50, 5000)):
+        for name in families(5, 0):
+            thinning, ebic, dense, shares = [], [], [], []
+            for rep in range(reps):
+                theta = families(p, 1000 + rep)[name]
+                bound = 4.5 * np.sqrt(np.diag(np.linalg.inv(theta)))
+                rows = gv.simulate.gaussian_rows(theta, n, random_state=70_000 + rep)
+                model = gv.PrivateGraphicalLasso(1.0, 1e-6, bounds=(-bound, bound), random_state=rep).fit(rows)
+                other = gv.PrivateGraphicalLasso(1.0, 1e-6, alpha="ebic").fit_release(model.release_)
+                path = network_path(model._noisy, model._network, p * p)
+                best = min(error(fit.solution.precision, theta) for fit in path)
+                thinning.append(error(model.precision_, theta) / best)
+                ebic.append(error(other.precision_, theta) / best)
+                dense.append(error(model.precision_, theta) / error(gv.recover(model.release_).precision, theta))
+                shares.append(model.n_eff_ / p)
+            what = f"{name}, p = {p}, n = {n:,}, {np.median(shares):.0f} effective records a column"
+            yield f"{what}: thinning over the best penalty", thinning, [], 1.1
+            yield f"{what}: EBIC over the best penalty", ebic, [], np.nan
+            yield f"{what}: network over dense", dense, [], 2.0
 
 
 def graphs_part(reps):
@@ -250,6 +276,7 @@ PARTS = {
     "paper": paper_part,
     "graphs": graphs_part,
     "network": network_part,
+    "penalty": penalty_part,
     "few": few_part,
     "bounds": bounds_part,
     "tails": tails_part,

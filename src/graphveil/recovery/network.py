@@ -36,7 +36,7 @@ _LEAST_WEIGHT = 0.02
 _TOL = 1e-5
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
 _CAUTIOUS = 0.5  # κ there
-_IMPLAUSIBLE = 0.2  # of the denoised variance in some direction; fits that hold have 0.3 or more, others at most 0.1
+_IMPLAUSIBLE = 0.25  # of the denoised variance in some direction; fits that hold have 0.28 or more
 _EBIC_GAMMA = 0.5
 _ABOVE, _BELOW = 20, 6  # points of a path on either side of the chosen one
 
@@ -73,10 +73,11 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
         losses = ([_ebic(solution, S, n_eff)] for solution in _downhill(S, sd, n_eff))
     else:
         losses = _thinned_losses(S, noisy, n_eff, generator)
-    scale = _best_scale(losses)
+    chosen = _best_scale(losses)
     weights = _learnt_weights(S, sd, n_eff)
-    solution, scale = _strong_enough(S, sd * weights, scale)
-    if _least_ratio(solution.covariance, noisy.denoised) < _IMPLAUSIBLE:
+    solution, scale = _strong_enough(S, sd * weights, chosen)
+    # Edges that looked certain contradict each other, or leave a direction without variance: they are noise.
+    if scale > chosen or _least_ratio(solution.covariance, noisy.denoised) < _IMPLAUSIBLE:
         return _broad(noisy)
     return Network(solution, _bare(scale * sd * weights), scale)
 
