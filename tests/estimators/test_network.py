@@ -212,6 +212,19 @@ def test_few_effective_records_do_not_explode(seed):
     assert "single pairs" in model.edge_intervals().reason
 
 
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+@pytest.mark.parametrize("seed", [10, 16])
+def test_edges_that_contradict_each_other_are_not_believed(seed):
+    """Edges that look certain, and so are hardly penalised, but that no positive definite matrix has together."""
+    precision = gv.simulate.block_precision(20, block_size=10, random_state=1000 + seed)
+    bound = 4.5 * np.sqrt(np.linalg.inv(precision).diagonal())
+    rows = gv.simulate.gaussian_rows(precision, 1600, random_state=70_000 + seed)
+    model = gv.PrivateGraphicalLasso(1.0, 1e-6, bounds=(-bound, bound), random_state=seed).fit(rows)
+    dense = gv.recover(model.release_).precision
+    wrong, reference = (gv.metrics.relative_loss(found, precision) for found in (model.precision_, dense))
+    assert wrong < 1.2 * reference  # it was 2.5 and 1.6 times
+
+
 def test_intervals_as_a_frame():
     data = gv.datasets.health_insurance()
     model = gv.PrivateGraphicalLasso(4.0, 1e-6, bounds=data.bounds, random_state=0).fit(data.rows)
