@@ -100,13 +100,16 @@ class Columns:
 
         Those known beforehand are unbiased but noisy. A round's are sharp, but clipping cuts rare large rows, and
         what it cuts may belong to one column, which then comes out too small by all of it: √p times ``bias``. That is
-        thought possible from half a standard deviation of disagreement on, and certain beyond two.
+        thought possible from half a standard deviation of disagreement on, and certain beyond two. A share of the
+        variance is cut, and one that noise has made small beforehand must not make the bias look small: half a
+        standard deviation is added to it.
         """
         square, apart = self.sd**2, variance - self.variance
+        plausible = np.maximum(self.variance, 0.0) + 0.5 * self.sd
         doubt = np.clip(-apart / np.hypot(self.sd, sd) - 0.5, 0.0, 1.0)
         size = np.maximum(doubt * min(bias * np.sqrt(variance.size), 1.0), bias)
-        bias_square = np.maximum((size * self.variance) ** 2, apart**2 - 4.0 * (square + sd**2))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # where nothing was asked beforehand
+            bias_square = np.maximum((size * plausible) ** 2, apart**2 - 4.0 * (square + sd**2))
             trust = np.where(np.isinf(square), 1.0, square / (square + sd**2 + bias_square))
         best = np.maximum(self.variance + trust * apart, 0.02 * variance)
         unsure = np.where(np.isinf(square), 0.0, trust * (sd**2 + bias_square))

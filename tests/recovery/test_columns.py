@@ -1,0 +1,46 @@
+"""What is known of a column's variance, weighed against what a round of clipped rows says."""
+
+import numpy as np
+import pytest
+
+from graphveil.recovery.columns import Columns
+
+
+def columns(variance, sd):
+    nothing = np.zeros(len(variance))
+    return Columns(
+        location=nothing,
+        variance=np.array(variance, dtype=float),
+        sd=np.array(sd, dtype=float),
+        lowest=nothing,
+        highest=nothing,
+        low=nothing,
+        high=nothing,
+        rebounded=nothing.astype(bool),
+    )
+
+
+def test_a_sharp_round_is_believed_where_nothing_was_cut():
+    settled = columns([1.0, 2.0], [0.1, 0.2]).weighed_against(np.array([1.05, 1.9]), np.array([0.01, 0.01]), 0.0)
+    assert settled == pytest.approx([1.05, 1.9], rel=0.01)
+
+
+def test_a_round_that_cut_a_rare_column_is_not_believed():
+    """True variance 1: the round shows a tenth of it, which is far outside the noise of what was known before."""
+    known = columns([1.0] * 10, [0.1] * 10)
+    settled = known.weighed_against(np.array([0.1] + [1.0] * 9), np.full(10, 0.01), 0.1)
+    assert settled[0] == pytest.approx(1.0, abs=0.15)
+    assert settled[1:] == pytest.approx(1.0, abs=0.05)
+
+
+def test_an_unlucky_variance_is_not_taken_at_its_word():
+    """True variance 1 again, but noise made both too small: no precision more than three times too large."""
+    unlucky = columns([0.43, 0.03, -0.13] + [1.0] * 14, [0.30, 0.41, 0.43] + [0.1] * 14)
+    rounds = np.array([0.08, 0.25, 0.33] + [1.0] * 14)
+    settled = unlucky.weighed_against(rounds, np.full(17, 0.03), 0.8)
+    assert (settled[:3] > 1 / 3).all()
+
+
+def test_where_nothing_was_asked_the_round_is_all_there_is():
+    settled = columns([1.0, 1.0], [np.inf, np.inf]).weighed_against(np.array([0.3, 5.0]), np.array([0.1, 0.1]), 0.0)
+    assert settled == pytest.approx([0.3, 5.0])
