@@ -125,7 +125,9 @@ def test_ctrl_c_is_not_a_traceback(graphveil, patients, bounds, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("graphveil.gate.release", interrupted)
-    assert graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", bounds, "--no-ledger").code == 130
+    stopped = graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", bounds, "--no-ledger")
+    assert stopped.code == 130
+    assert "may have been charged" in stopped.err
 
 
 def test_no_output_holds_a_record(graphveil, patients, bounds, tmp_path):

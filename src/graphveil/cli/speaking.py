@@ -71,7 +71,8 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(DONE) from None
         except KeyboardInterrupt:
-            _refuse(as_json, "Interrupted", "Interrupted.", INTERRUPTED)
+            message = "Interrupted. A release that had begun may have been charged: graphveil ledger show tells."
+            _refuse(as_json, "Interrupted", message, INTERRUPTED)
         except GraphveilError as error:
             code = NO_BUDGET if isinstance(error, BudgetExceeded) else REFUSED
             _refuse(as_json, type(error).__name__, str(error), BROKEN if isinstance(error, LedgerDamaged) else code)
