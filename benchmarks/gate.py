@@ -63,11 +63,12 @@ def whitened_moments(X, domain):
     """What a later round does: map rows exactly, shorten, sum."""
     p = domain.n_features
     encoder = Encoder(domain, None, shift=True)
-    edge = np.full(p, float(encoder.lattice.levels))
+    edge = np.full(p, encoder.lattice.edge)
     matrix = np.linalg.cholesky(np.eye(p) + 0.1) * encoder.lattice.unit * 3
     query = Moments(p**0.5, 1.0, RowMap.of(matrix, np.zeros(p), -edge, edge))
     layout = MomentLayout(p, gv.Constant())
-    return accumulate(open_source(X, domain, None), encoder, lambda: [MappedMoments(query, query.lattice(p), layout)])
+    make = partial(MappedMoments, query, query.lattice(p), layout, encoder.lattice.edge)
+    return accumulate(open_source(X, domain, None), encoder, lambda: [make()])
 
 
 def moment_rows():

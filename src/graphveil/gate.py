@@ -36,7 +36,7 @@ from graphveil.spec.augment import Augment, Constant, Labels, checked_augment
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
-from graphveil.spec.lattice import CELL_LEVELS, MAX_SQUARE, MomentLayout, RowLattice
+from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
 from graphveil.spec.released import Release
 from graphveil.spec.request import Request
@@ -364,7 +364,7 @@ class _Gate:
             self._saw(blocks.count())
         else:
             # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
-            edge = np.full(blocks.n_features, float(lattice.levels) or math.sqrt(MAX_SQUARE))
+            edge = np.full(blocks.n_features, lattice.edge)
             make = partial(_made, [partial(ColumnTotals, -edge, edge)])
             n_rows, (totals,) = accumulate(blocks, self._encoder, make, self._progress)
             self._saw(n_rows)
@@ -453,12 +453,13 @@ class _Gate:
             return partial(statistics.ColumnTotals, query.low, query.high)
         if isinstance(query, CellCounts):
             return partial(statistics.CellCounter, query, self._encoder.lattice.levels)  # type: ignore[union-attr]
+        edge = math.inf if self._lattice is None else self._lattice.edge
         if isinstance(query, NormCounts):
-            return partial(statistics.NormCounter, query)
+            return partial(statistics.NormCounter, query, edge)
         lattice, layout = self._geometry(query)
         if isinstance(query, Moments) and query.row_map is None:
             return partial(statistics.RowMoments, layout, trace=step.sd("trace") is not None)
-        return partial(statistics.MappedMoments, query, lattice, layout)  # type: ignore[arg-type]
+        return partial(statistics.MappedMoments, query, lattice, layout, edge)  # type: ignore[arg-type]
 
     @property
     def _lattice(self) -> RowLattice | None:

@@ -58,9 +58,8 @@ def ball_not_clipped(patch):
 
 
 def mapped_rows_not_clipped(patch):
-    def encode(rows, low, high, centre, integers, centred, product, *ball_and_out):
-        _, scale, _, _, norm, ball, _, out = ball_and_out
-        out[:, : rows.shape[1]] = np.rint((np.clip(rows, low, high) - centre) @ integers * scale * ball / norm)
+    def encode(rows, cuts, low, high, matrix, offset, inside, product, inner, norm, ball, row_square, out):
+        out[:, : rows.shape[1]] = np.rint((np.clip(rows, low, high) @ matrix - offset) * ball / norm)
 
     patch.setattr(statistics, "encode_mapped", encode)
 

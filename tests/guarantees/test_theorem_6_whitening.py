@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.rows.clipping import encode_ball
+from graphveil.rows.clipping import shorten
 from graphveil.rows.statistics import MappedMoments, NormCounter, _Mapped
 from graphveil.spec.lattice import MomentLayout, RowLattice
 from graphveil.spec.queries import Excess, Moments, NormCounts, RowMap
@@ -20,16 +20,16 @@ def edge(p):
     return float(RowLattice.of(gv.Domain(bounds=(-1, 1), n_features=p), None).levels)
 
 
-def random_map(rng, p):
-    """A map of wild scales, with some narrow windows."""
+def random_map(rng, p, high=None):
+    """A map of wild scales; unless the window is given, with some narrow ones."""
     scale = 10.0 ** rng.uniform(-6, 3, size=(p, 1))
-    high = np.where(rng.random(p) < 0.7, edge(p), np.floor(edge(p) / 7))
+    high = np.where(rng.random(p) < 0.7, edge(p), np.floor(edge(p) / 7)) if high is None else high
     centre = rng.uniform(-0.1, 0.1, size=p) * edge(p)
     return RowMap.of(rng.normal(size=(p, p)) * scale / 2**20, centre, -high, high)
 
 
-def mapped(rows, row_map):
-    return np.vstack([exact.copy() for _, exact in _Mapped(row_map).pieces(rows)])
+def mapped(rows, row_map, known_edge=np.inf):
+    return np.vstack([exact.copy() for _, exact in _Mapped(row_map, known_edge).pieces(rows)])
 
 
 def integers(values):
@@ -43,22 +43,43 @@ def test_the_product_equals_python_integers(seed, p):
     row_map = random_map(rng, p)
     rows = encoded(rng.choice([-9.0, 9.0, 0.3, np.nan], size=(20, p)), BASE)
     inside = np.clip(rows, row_map.low, row_map.high) - row_map.centre
-    product = mapped(rows, row_map)
+    product = np.ldexp(mapped(rows, row_map), row_map.exponents.astype(int))
     np.testing.assert_array_equal(product.astype(object), integers(inside) @ integers(row_map.integers))
     assert np.abs(product).max() <= 2**52
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.sampled_from([{"bounds": (-3, 3)}, {"data_norm": 2.0}]))
+def test_a_clip_that_is_left_out_would_have_changed_nothing(seed, p, limits):
+    rng = np.random.default_rng(seed)
+    domain = gv.Domain(**limits, n_features=p)
+    known_edge = RowLattice.of(domain, None).edge
+    rows = encoded(rng.choice([-9.0, 9.0, 0.3, np.nan], size=(20, p)), domain)
+    assert np.abs(rows).max() <= known_edge
+    wide = random_map(rng, p, np.full(p, known_edge))
+    assert not wide.cuts(known_edge)
+    np.testing.assert_array_equal(mapped(rows, wide, known_edge), mapped(rows, wide))
+    narrow = random_map(rng, p, np.where(np.arange(p) == 0, 9.0, edge(p)))
+    assert narrow.cuts(known_edge)
+    np.testing.assert_array_equal(mapped(rows, narrow, known_edge), mapped(rows, narrow))
+
+
+def test_a_map_that_overflows_makes_zeros():
+    """Squares beyond float64: the norm is infinite, and the row keeps the ball."""
+    row_map = RowMap.of(np.eye(2) * 1e240, np.zeros(2), np.full(2, -edge(2)), np.full(2, edge(2)))
+    for query in (Moments(1.0, 0.0, row_map), Excess(row_map, 1.0, 2.0)):
+        rows = encoded(np.array([[3.0, 1.0], [0.0, 0.0]]), BASE)
+        statistic = MappedMoments(query, query.lattice(2), MomentLayout(2, None))
+        statistic.update(rows)
+        assert statistic.answer(query)["trace"] == 0
 
 
 def encode(rows, query, p):
     """Integer rows of a question about moments."""
     lattice = query.lattice(p)
     inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
-    largest = np.full(p, np.finfo(float).max)
-    scale = np.ldexp(np.ones(p), -query.row_map.exponents.astype(int))
     out = np.empty((len(rows), p))
-    exact = mapped(encoded(rows, BASE), query.row_map)
-    encode_ball(
-        exact, np.zeros(p), scale, np.stack([-largest, largest]), inner, norm, lattice.ball, lattice.row_square, out
-    )
+    shorten(mapped(encoded(rows, BASE), query.row_map), inner, norm, lattice.ball, lattice.row_square, out)
     return out, lattice
 
 
@@ -82,7 +103,7 @@ def test_rows_at_the_centre_and_on_the_inner_sphere_have_no_excess(p):
     row_map = RowMap.of(np.eye(p) / 2.0**20, np.zeros(p), np.full(p, -span), np.full(p, span))
     rows = np.zeros((3, p))
     rows[1, 0], rows[2, 0] = 1.0, np.nan
-    (norm,) = np.linalg.norm(mapped(encoded(rows[1:2], BASE), row_map) * 2.0**-row_map.exponents, axis=1)
+    (norm,) = np.linalg.norm(mapped(encoded(rows[1:2], BASE), row_map), axis=1)
     out, _ = encode(rows, Excess(row_map, float(norm), 2.0 * float(norm)), p)
     np.testing.assert_array_equal(out, np.zeros((3, p)))
 
@@ -99,11 +120,10 @@ def test_the_appended_constant_is_the_one_that_the_sensitivity_counts():
 
 def test_the_ball_is_kept_whatever_the_margin():
     """Rounding outwards without a margin, or a length far too long: the exact check shortens the row."""
-    rows, p = np.random.default_rng(0).normal(size=(200, 7)), 7
-    largest = np.full(p, np.finfo(float).max)
+    rows = np.random.default_rng(0).normal(size=(200, 7))
     for ball, row_square in ((100.0, 100.0**2), (1e5, 50.0**2), (2.0**20, 0.0)):
         out = np.empty_like(rows)
-        encode_ball(rows, np.zeros(p), np.ones(p), np.stack([-largest, largest]), 0.0, 1e-3, ball, row_square, out)
+        shorten(rows, 0.0, 1e-3, ball, row_square, out)
         assert (integers(out) ** 2).sum(axis=1).max() <= row_square
 
 

@@ -3,7 +3,6 @@
 All numbers are in scaled units: the public box is [-1, 1] for every column.
 """
 
-import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.recovery.denoise import cautious
-from graphveil.spec.lattice import CELL_LEVELS, MAX_SQUARE, RowLattice
+from graphveil.spec.lattice import CELL_LEVELS, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Query
 from graphveil.spec.rounds import Round
 
@@ -119,8 +118,7 @@ class Columns:
 def column_rounds(setting: Setting) -> Generator[Asked, list[Round], tuple[Columns, float]]:
     """Ask about columns; return what is known, and the share of μ² that is left."""
     p, lattice = setting.n_features, setting.lattice
-    edge = float(lattice.levels) if setting.boxed else math.sqrt(MAX_SQUARE)
-    columns = _unknown(p, edge, setting.radius)
+    columns = _unknown(p, lattice.edge, setting.radius)
     spent = 0.0
     if not setting.centred:
         columns, mean_sd = yield from _means(columns, lattice, _MEAN, np.arange(p))

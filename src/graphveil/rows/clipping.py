@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401 - the BLAS of `np.dot` in compiled code: here before its threads are limited
-from numba import f8, njit, void
+from numba import b1, f8, njit, void
 from numba.core.types import Array
 
 from graphveil.spec.augment import Augment
@@ -33,14 +33,16 @@ from graphveil.spec.lattice import RowLattice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "RawRows", "clamp_and_centre", "encode_ball", "encode_mapped", "map_rows", "row_norms"]
+__all__ = ["Encoder", "RawRows", "encode_ball", "encode_mapped", "map_rows", "row_norms", "shorten"]
 
 # Differences that vanish on any lattice become zero before they are multiplied: a processor takes ten times as long for
 # subnormal numbers, and that would tell.
 _NEGLIGIBLE = 2.0**-1000
+_FEW = 32  # rows that are clamped at a time
 _INPUT = Array(f8, 2, "C", readonly=True)  # a mutable array converts to this, a read-only one to nothing else
-_BALL = void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8, f8, f8, f8[:, ::1])
-_MAP = (f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[:, ::1])  # low, high, centre, integers, memory for centred rows
+_SHORTEN = void(f8[:, ::1], f8, f8, f8, f8, f8[:, ::1])
+_BALL = void(_INPUT, f8[::1], f8[::1], f8[:, ::1], *_SHORTEN.args[1:])
+_MAP = (b1, f8[::1], f8[::1], f8[:, ::1], f8[::1], f8[:, ::1])  # cuts, low, high, matrix, offset, memory for rows
 
 
 @njit(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1]), cache=True, nogil=True, error_model="numpy")
@@ -58,7 +60,8 @@ def _encode_box(rows, centre, scale, ends, levels, out):  # type: ignore[no-unty
 def _square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Σ_j rows[i, j]² over j < p in eight lanes of a fixed order: fast, and the same bits on every processor."""
     a = b = c = d = e = f = g = h = 0.0
-    for j in range(0, p - 7, 8):
+    for eight in range(p // 8):
+        j = 8 * eight  # of a range in steps of eight the compiler would check whether any index is negative
         a += rows[i, j] ** 2
         b += rows[i, j + 1] ** 2
         c += rows[i, j + 2] ** 2
@@ -82,74 +85,85 @@ def _exact_square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: n
     return total
 
 
-@njit(_BALL, cache=True, nogil=True, error_model="numpy")
-def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """Clamp to the box, shorten to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``.
+@njit(_SHORTEN, cache=True, nogil=True, error_model="numpy")
+def shorten(rows, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Shorten finite rows to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``.
 
     With ``inner`` > 0 only what reaches beyond that norm counts: a row of norm r keeps √(min(r, norm)² - inner²).
     """
-    p = rows.shape[1]
+    n, p = rows.shape
+    factors = np.empty(n)  # of all rows before any is rounded: roots and quotients are taken several at a time
+    for i in range(n):
+        factors[i] = _square_norm(rows, i, p)
     reach = np.sqrt((norm - inner) * (norm + inner))
-    for i in range(rows.shape[0]):
-        for j in range(p):
-            value = rows[i, j] - centre[j]
-            value = (0.0 if abs(value) < _NEGLIGIBLE else value) * scale[j]
-            inside = max(min(value, ends[1, j]), ends[0, j])
-            out[i, j] = inside if value == value else 0.0  # NaN  # noqa: PLR0124
-        length = np.sqrt(_square_norm(out, i, p))
+    for i in range(n):
+        length = np.sqrt(factors[i])
         # No branch on a value: a long row takes as long as a short one.
         if inner == 0.0:
-            factor = ball / max(length, norm)
+            factors[i] = ball / max(length, norm)
         else:
             kept = min(length, norm)
-            factor = ball * (np.sqrt(max((kept - inner) * (kept + inner), 0.0)) / max(length, inner) / reach)
+            factors[i] = ball * (np.sqrt(max((kept - inner) * (kept + inner), 0.0)) / max(length, inner) / reach)
+    for i in range(n):
         for j in range(p):
-            out[i, j] = np.rint(out[i, j] * factor)
+            out[i, j] = np.rint(rows[i, j] * factors[i])
         # It never fails, because the margin of `ball` covers rounding; checking it makes the bound unconditional.
         while _exact_square_norm(out, i, p) > row_square:
             for j in range(p):
                 out[i, j] = np.trunc(out[i, j] * (1.0 - 2.0**-10))
 
 
-@njit(void(_INPUT, f8[::1], f8[::1], f8[::1], f8[:, ::1]), cache=True, nogil=True)
-def clamp_and_centre(rows, low, high, centre, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """clip(k, low, high) - centre of integer rows, in one pass."""
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            out[i, j] = max(min(rows[i, j], high[j]), low[j]) - centre[j]
+@njit(_BALL, cache=True, nogil=True, error_model="numpy")
+def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Clamp to the box, then :func:`shorten`, a few rows at a time, which stay in the cache."""
+    n, p = rows.shape
+    inside = np.empty((min(n, _FEW), p))
+    for start in range(0, n, _FEW):
+        few = min(n - start, _FEW)
+        for i in range(few):
+            for j in range(p):
+                value = rows[start + i, j] - centre[j]
+                value = (0.0 if abs(value) < _NEGLIGIBLE else value) * scale[j]
+                clamped = max(min(value, ends[1, j]), ends[0, j])
+                inside[i, j] = clamped if value == value else 0.0  # NaN  # noqa: PLR0124
+        shorten(inside[:few], inner, norm, ball, row_square, out[start : start + few])
 
 
 @njit(void(_INPUT, *_MAP, f8[:, ::1]), cache=True, nogil=True)
-def map_rows(rows, low, high, centre, integers, centred, out):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """(clip(k, low, high) - centre) · integers: exact, hence the same bits from any BLAS."""
-    clamp_and_centre(rows, low, high, centre, centred)
-    np.dot(centred, integers, out)
+def map_rows(rows, cuts, low, high, matrix, offset, inside, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """clip(k, low, high) · matrix - offset: exact, hence the same bits from any BLAS. Unless it ``cuts``, no clip."""
+    if cuts:
+        for i in range(rows.shape[0]):
+            for j in range(rows.shape[1]):
+                inside[i, j] = max(min(rows[i, j], high[j]), low[j])
+        np.dot(inside, matrix, out)
+    else:
+        np.dot(rows, matrix, out)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] -= offset[j]
 
 
-@njit(void(_INPUT, *_MAP, f8[:, ::1], *_BALL.args[1:]), cache=True, nogil=True)
+@njit(void(_INPUT, *_MAP, f8[:, ::1], *_SHORTEN.args[1:]), cache=True, nogil=True)
 def encode_mapped(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    rows, low, high, centre, integers, centred, product, origin, scale, ends, inner, norm, ball, row_square, out
+    rows, cuts, low, high, matrix, offset, inside, product, inner, norm, ball, row_square, out
 ):
-    """Map rows and encode them, as many at a time as fit into ``centred`` and ``product``, which stay in the cache.
+    """Map rows and :func:`shorten` them, as many at a time as fit into ``inside`` and ``product``, which stay cached.
 
     One call for a whole piece: workers that came back to Python every few rows would wait for its lock.
     """
-    for start in range(0, rows.shape[0], centred.shape[0]):
-        end = min(start + centred.shape[0], rows.shape[0])
+    for start in range(0, rows.shape[0], product.shape[0]):
+        end = min(start + product.shape[0], rows.shape[0])
         exact = product[: end - start]
-        map_rows(rows[start:end], low, high, centre, integers, centred[: end - start], exact)
-        encode_ball(exact, origin, scale, ends, inner, norm, ball, row_square, out[start:end])
+        map_rows(rows[start:end], cuts, low, high, matrix, offset, inside[: end - start], exact)
+        shorten(exact, inner, norm, ball, row_square, out[start:end])
 
 
-@njit(void(_INPUT, f8[::1], f8[::1]), cache=True, nogil=True)
-def row_norms(rows, scale, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """Norms of scaled rows, in a fixed order of operations; an overflow is an infinite norm."""
-    p = rows.shape[1]
-    scaled = np.empty((1, p))
+@njit(void(f8[:, ::1], f8[::1]), cache=True, nogil=True)
+def row_norms(rows, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Norms of rows, in a fixed order of operations; an overflow is an infinite norm."""
     for i in range(rows.shape[0]):
-        for j in range(p):
-            scaled[0, j] = rows[i, j] * scale[j]
-        out[i] = np.sqrt(_square_norm(scaled, 0, p))
+        out[i] = np.sqrt(_square_norm(rows, i, rows.shape[1]))
 
 
 class RawRows:

@@ -7,6 +7,7 @@ whatever the order, the batches, the merges or the threads. Proofs: ``privacy/pr
 ``privacy/proofs/whitening.md``, ``privacy/proofs/columns.md``.
 """
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +16,6 @@ import numpy as np
 from graphveil.rows.clipping import encode_mapped, map_rows, row_norms
 from graphveil.rows.moments import ExactMoments, joined, split
 from graphveil.rows.unreleased import Statistic
-from graphveil.spec.domain import UNBOUNDED
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query, RowMap
 
@@ -56,40 +56,46 @@ class RowMoments(Statistic):
 
 
 class _Mapped:
-    """(clip(k) - centre) · integers, exactly, a few rows at a time in memory that stays in the cache."""
+    """(clip(k) - centre) · matrix, exactly, a few rows at a time in memory that stays in the cache.
 
-    __slots__ = ("arguments", "product", "scale")
+    The product of the centre is subtracted from the products of rows: unless the window cuts, rows need no copy.
+    """
 
-    def __init__(self, row_map: RowMap) -> None:
+    __slots__ = ("arguments", "product")
+
+    def __init__(self, row_map: RowMap, edge: float) -> None:
         p = row_map.centre.size
         rows = _rows_at_a_time(p)
-        matrix = np.array(row_map.integers, order="C")
-        self.arguments = (row_map.low, row_map.high, row_map.centre, matrix, np.empty((rows, p)))
+        matrix = np.ascontiguousarray(row_map.matrix)
+        offset, inside = row_map.centre @ matrix, np.empty((rows, p))
+        self.arguments = (row_map.cuts(edge), row_map.low, row_map.high, matrix, offset, inside)
         self.product = np.empty((rows, p))
-        self.scale = np.ldexp(np.ones(p), -row_map.exponents.astype(np.int64))
 
     def pieces(self, encoded: "Rows") -> "Iterator[tuple[slice, Rows]]":
         """Mapped rows with their places; each is overwritten by the next."""
-        low, high, centre, integers, centred = self.arguments
-        for start in range(0, len(encoded), len(centred)):
-            rows = encoded[start : start + len(centred)]
+        cuts, low, high, matrix, offset, inside = self.arguments
+        for start in range(0, len(encoded), len(inside)):
+            rows = encoded[start : start + len(inside)]
             n = len(rows)
-            map_rows(rows, low, high, centre, integers, centred[:n], self.product[:n])
+            map_rows(rows, cuts, low, high, matrix, offset, inside[:n], self.product[:n])
             yield slice(start, start + n), self.product[:n]
 
 
 class MappedMoments(Statistic):
-    """Moments of mapped rows, shortened to a norm; or of what that shortening cut off."""
+    """Moments of mapped rows, shortened to a norm; or of what that shortening cut off.
 
-    __slots__ = ("_arguments", "_constant", "_encoded", "_ends", "_layout", "_mapped", "_moments", "_origin")
+    ``edge`` is what no coordinate of the rows exceeds, if that is known: a window that is as wide need not be applied.
+    """
 
-    def __init__(self, query: Moments | Excess, lattice: RowLattice, layout: MomentLayout) -> None:
+    __slots__ = ("_arguments", "_constant", "_encoded", "_layout", "_mapped", "_moments")
+
+    def __init__(
+        self, query: Moments | Excess, lattice: RowLattice, layout: MomentLayout, edge: float = math.inf
+    ) -> None:
         assert query.row_map is not None
-        self._mapped, self._layout, self._constant = _Mapped(query.row_map), layout, lattice.constant
+        self._mapped, self._layout, self._constant = _Mapped(query.row_map, edge), layout, lattice.constant
         inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
         self._arguments = (inner, norm, lattice.ball, float(lattice.row_square))
-        self._origin, largest = np.zeros(layout.n_features), np.full(layout.n_features, UNBOUNDED)
-        self._ends = np.stack([-largest, largest])
         self._encoded = np.empty((0, layout.size))
         self._moments = ExactMoments(layout.size)
 
@@ -97,9 +103,7 @@ class MappedMoments(Statistic):
         if len(self._encoded) < len(encoded):
             self._encoded = np.full((len(encoded), self._layout.size), float(self._constant))
         out = self._encoded[: len(encoded)]
-        mapped = self._mapped
-        ball = (self._origin, mapped.scale, self._ends, *self._arguments)
-        encode_mapped(encoded, *mapped.arguments, mapped.product, *ball, out)
+        encode_mapped(encoded, *self._mapped.arguments, self._mapped.product, *self._arguments, out)
         self._moments.update(out)
 
     def merge(self, other: Self) -> None:
@@ -116,21 +120,21 @@ class MappedMoments(Statistic):
 
 
 class NormCounter(Statistic):
-    """How many mapped rows, or raw ones, have a norm in each bin."""
+    """How many mapped rows, or raw ones, have a norm in each bin; ``edge`` as for :class:`MappedMoments`."""
 
     __slots__ = ("_counts", "_edges", "_mapped")
 
-    def __init__(self, query: NormCounts) -> None:
-        self._mapped, self._edges = None if query.row_map is None else _Mapped(query.row_map), query.edges
+    def __init__(self, query: NormCounts, edge: float = math.inf) -> None:
+        self._mapped, self._edges = None if query.row_map is None else _Mapped(query.row_map, edge), query.edges
         self._counts = np.zeros(query.edges.size + 1, dtype=np.int64)
 
     def update(self, encoded: "Rows") -> None:
         norms = np.empty(len(encoded))
         if self._mapped is None:
-            row_norms(encoded, np.ones(encoded.shape[1]), norms)
+            row_norms(encoded, norms)
         else:
             for place, exact in self._mapped.pieces(encoded):
-                row_norms(exact, self._mapped.scale, norms[place])
+                row_norms(exact, norms[place])
         bins = np.searchsorted(self._edges, norms, side="right")
         self._counts += np.bincount(bins, minlength=self._counts.size)
 

@@ -69,6 +69,11 @@ class RowLattice:
         return cls(unit=norm / ball, levels=0, ball=ball, row_square=room, constant=constant)
 
     @property
+    def edge(self) -> float:
+        """What no coordinate of an integer row exceeds."""
+        return float(self.levels) or math.sqrt(MAX_SQUARE)
+
+    @property
     def total_square(self) -> int:
         """Bound of the squared norm of an augmented integer row."""
         return self.row_square + self.constant**2

@@ -40,9 +40,9 @@ class RowMap:
 
     Guarantee
     ---------
-    ‖clip(k) - centre‖ ≤ 2²¹ and every column of ``integers`` has norm at most 2³¹, so by Cauchy–Schwarz every product
-    and every partial sum is an integer of at most 2⁵², in any order: float64 is exact, and z is a function of its
-    own record alone. Proof: ``privacy/proofs/whitening.md`` (theorem 6).
+    ‖clip(k)‖ and ‖centre‖ are at most 2²⁰ and every column of ``integers`` has norm at most 2³¹, so by Cauchy–Schwarz
+    every product, every partial sum and every difference is an integer of at most 2⁵², in any order: float64 is exact,
+    and z is a function of its own record alone. Proof: ``privacy/proofs/whitening.md`` (theorem 6).
 
     Attributes
     ----------
@@ -96,6 +96,10 @@ class RowMap:
         exponents = np.floor(np.log2((_COLUMN_NORM - np.sqrt(len(matrix))) / norms))
         integers = np.rint(np.ldexp(matrix, exponents.astype(np.int64)))
         return cls(np.rint(low), np.rint(high), np.rint(centre), integers, exponents)
+
+    def cuts(self, edge: float) -> bool:
+        """Whether the window can change a row none of whose coordinates exceeds ``edge``."""
+        return bool((self.low > -edge).any() or (self.high < edge).any())
 
     @property
     def matrix(self) -> Vector:
