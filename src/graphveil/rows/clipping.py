@@ -38,7 +38,6 @@ __all__ = ["Encoder", "RawRows", "encode_ball", "encode_mapped", "map_rows", "ro
 # Differences that vanish on any lattice become zero before they are multiplied: a processor takes ten times as long for
 # subnormal numbers, and that would tell.
 _NEGLIGIBLE = 2.0**-1000
-_FEW = 32  # rows that are clamped at a time
 _INPUT = Array(f8, 2, "C", readonly=True)  # a mutable array converts to this, a read-only one to nothing else
 _SHORTEN = void(f8[:, ::1], f8, f8, f8, f8, f8[:, ::1])
 _BALL = void(_INPUT, f8[::1], f8[::1], f8[:, ::1], *_SHORTEN.args[1:])
@@ -85,48 +84,54 @@ def _exact_square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: n
     return total
 
 
-@njit(_SHORTEN, cache=True, nogil=True, error_model="numpy")
-def shorten(rows, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """Shorten finite rows to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``.
+@njit("f8(f8, f8, f8, f8)", cache=True, nogil=True, error_model="numpy")
+def _factor(square, inner, norm, ball):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """What shortens a row of this squared norm to ``norm``, and makes that norm ``ball`` steps.
 
     With ``inner`` > 0 only what reaches beyond that norm counts: a row of norm r keeps √(min(r, norm)² - inner²).
     """
-    n, p = rows.shape
-    factors = np.empty(n)  # of all rows before any is rounded: roots and quotients are taken several at a time
-    for i in range(n):
-        factors[i] = _square_norm(rows, i, p)
-    reach = np.sqrt((norm - inner) * (norm + inner))
-    for i in range(n):
-        length = np.sqrt(factors[i])
-        # No branch on a value: a long row takes as long as a short one.
-        if inner == 0.0:
-            factors[i] = ball / max(length, norm)
-        else:
-            kept = min(length, norm)
-            factors[i] = ball * (np.sqrt(max((kept - inner) * (kept + inner), 0.0)) / max(length, inner) / reach)
-    for i in range(n):
+    length = np.sqrt(square)
+    # No branch on a value: a long row takes as long as a short one.
+    if inner == 0.0:
+        return ball / max(length, norm)
+    kept, reach = min(length, norm), np.sqrt((norm - inner) * (norm + inner))
+    return ball * (np.sqrt(max((kept - inner) * (kept + inner), 0.0)) / max(length, inner) / reach)
+
+
+@njit(_BALL, cache=True, nogil=True, error_model="numpy")
+def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Clamp to the box, shorten to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``."""
+    p = rows.shape[1]
+    for i in range(rows.shape[0]):
         for j in range(p):
-            out[i, j] = np.rint(rows[i, j] * factors[i])
+            value = rows[i, j] - centre[j]
+            value = (0.0 if abs(value) < _NEGLIGIBLE else value) * scale[j]
+            inside = max(min(value, ends[1, j]), ends[0, j])
+            out[i, j] = inside if value == value else 0.0  # NaN  # noqa: PLR0124
+        factor = _factor(_square_norm(out, i, p), inner, norm, ball)
+        for j in range(p):
+            out[i, j] = np.rint(out[i, j] * factor)
         # It never fails, because the margin of `ball` covers rounding; checking it makes the bound unconditional.
         while _exact_square_norm(out, i, p) > row_square:
             for j in range(p):
                 out[i, j] = np.trunc(out[i, j] * (1.0 - 2.0**-10))
 
 
-@njit(_BALL, cache=True, nogil=True, error_model="numpy")
-def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """Clamp to the box, then :func:`shorten`, a few rows at a time, which stay in the cache."""
+@njit(_SHORTEN, cache=True, nogil=True, error_model="numpy")
+def shorten(rows, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """The same of finite rows that are in the cache and need no clamp: roots and quotients of several rows at once."""
     n, p = rows.shape
-    inside = np.empty((min(n, _FEW), p))
-    for start in range(0, n, _FEW):
-        few = min(n - start, _FEW)
-        for i in range(few):
+    factors = np.empty(n)
+    for i in range(n):
+        factors[i] = _square_norm(rows, i, p)
+    for i in range(n):
+        factors[i] = _factor(factors[i], inner, norm, ball)
+    for i in range(n):
+        for j in range(p):
+            out[i, j] = np.rint(rows[i, j] * factors[i])
+        while _exact_square_norm(out, i, p) > row_square:
             for j in range(p):
-                value = rows[start + i, j] - centre[j]
-                value = (0.0 if abs(value) < _NEGLIGIBLE else value) * scale[j]
-                clamped = max(min(value, ends[1, j]), ends[0, j])
-                inside[i, j] = clamped if value == value else 0.0  # NaN  # noqa: PLR0124
-        shorten(inside[:few], inner, norm, ball, row_square, out[start : start + few])
+                out[i, j] = np.trunc(out[i, j] * (1.0 - 2.0**-10))
 
 
 @njit(void(_INPUT, *_MAP, f8[:, ::1]), cache=True, nogil=True)
