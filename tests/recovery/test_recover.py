@@ -168,6 +168,20 @@ def test_the_radius_keeps_nearly_everything_when_noise_is_small():
     assert loud.kept == pytest.approx(exact, abs=0.005)
 
 
+def test_what_gaussian_rows_lose_is_lost_evenly():
+    p, rng = 25, np.random.default_rng(0)
+    edges = norm_edges(p, 100.0, 1e-6)
+    norms = np.sqrt(rng.chisquare(p, size=100_000))
+    heavy = norms / np.sqrt(rng.chisquare(5, size=100_000) / 3)
+    bins = np.concatenate([[0], edges.inner, [np.inf]])
+    gaussian, student = (
+        choose_radius(np.histogram(sizes, bins)[0].astype(float), 1.0, edges, p, noise=1e-3) for sizes in (norms, heavy)
+    )
+    assert gaussian.kept < 0.97
+    assert gaussian.uneven < 0.1 * (1.0 - gaussian.kept)
+    assert student.uneven > 0.3 * (1.0 - student.kept)
+
+
 def test_only_a_release_can_be_recovered():
     with pytest.raises(InvalidParameter, match=r"release must be a gv\.Release, got a ndarray.*gv\.Release\.load"):
         gv.recover(np.eye(3))

@@ -42,14 +42,17 @@ class Edges:
 class Radius:
     """``value`` to shorten to, share ``kept`` of the second moment, and the ``tail`` beyond which nothing is seen.
 
-    ``kurtosis`` is E r⁴/(E r²)² over what it is for Gaussian rows: 1 for those, more for heavy tails. ``is_followed``:
-    the tail was followed as far as it can be seen.
+    ``kurtosis`` is E r⁴/(E r²)² over what it is for Gaussian rows: 1 for those, more for heavy tails. ``uneven`` is
+    the share lost beyond what Gaussian rows would lose. They lose the same in all directions, which changes no
+    correlation; from which directions the rest is missing cannot be known. ``is_followed``: the tail was followed as
+    far as it can be seen.
     """
 
     value: float
     kept: float
     tail: float
     kurtosis: float
+    uneven: float
     is_followed: bool = False
 
 
@@ -111,5 +114,19 @@ def _balanced(counts: Vector, edges: Edges, p: int, noise: float, last: int) -> 
     kept = np.clip(kept, 0.005, 1.0)
     cost = (1.0 - kept) ** 2 * p + p * (p + 1) / 2.0 * (noise * radii**2 / kept) ** 2
     best = int(np.argmin(cost))
-    fourth = float((counts * squares**2).sum()) * max(float(counts.sum()), 1.0) / total**2 * p / (p + 2.0)
-    return Radius(float(radii[best]), float(kept[best]), float(upper[last]), float(np.clip(fourth, *_KURTOSIS)))
+    rows = max(float(counts.sum()), 1.0)
+    fourth = float((counts * squares**2).sum()) * rows / total**2 * p / (p + 2.0)
+    return Radius(
+        value=float(radii[best]),
+        kept=float(kept[best]),
+        tail=float(upper[last]),
+        kurtosis=float(np.clip(fourth, *_KURTOSIS)),
+        uneven=max(_kept_of_gaussian(p, p * rows / total * radii[best] ** 2) - float(kept[best]), 0.0),
+    )
+
+
+def _kept_of_gaussian(p: int, square: float) -> float:
+    """E min(χ², R²)/p, the share that standard Gaussian rows of p columns keep when shortened to R."""
+    from scipy.stats import chi2
+
+    return float(chi2.cdf(square, p + 2) + square / p * chi2.sf(square, p))

@@ -60,8 +60,8 @@ class Estimate:
         What is known of each column's variance beforehand.
     noisy, back, noise : (p, p) array, (p, p) array, float
         The covariance before denoising: the true one plus ``back`` E ``back``' for a symmetric Gaussian E with standard
-        deviation ``noise`` on the diagonal and ``noise``/√2 off it. What clipping may have changed is counted as if it
-        were noise of the same size, in all directions.
+        deviation ``noise`` on the diagonal and ``noise``/√2 off it. What clipping may have changed unevenly
+        (``Radius.uneven``) is counted as if it were noise of the same size, in all directions.
     kurtosis : float
         Of the whitened norms: sampling noise of second moments has this many times the variance of Gaussian rows'.
     undetermined : (p,) array of bool
@@ -110,19 +110,19 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
             (norms,) = yield [(NormCounts(row_map, edges.inner), histogram * share)]
             last = number == len(parts) - 1
             questions, radius = _questions(setting, norms, edges, row_map, share, (1.0 - histogram) * share, last=last)
-            kept, kurtosis = radius.kept, radius.kurtosis
             # What clipping may have taken from one column, and how well the share it took is known at all.
             counted = noise * np.sqrt(edges.upper.size)
             given_back = radius.is_followed and len(questions) > 1
-            lost = (1.0 - kept) * (_NOT_GIVEN_BACK if given_back else 1.0)
+            lost = (1.0 - radius.kept) * (_NOT_GIVEN_BACK if given_back else 1.0)
             bias = float(np.hypot(lost * np.sqrt(p), counted))
         else:
             guess = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
             constant = 0.0 if setting.centred else min(_CONSTANT, guess)
-            questions, kept, kurtosis, bias = [(Moments(guess, constant, row_map), share)], 1.0, 1.0, 0.0
+            radius, bias = Radius(guess, kept=1.0, tail=guess, kurtosis=1.0, uneven=0.0), 0.0
+            questions = [(Moments(radius.value, constant, row_map), share)]
         answers = yield questions
         last_bias = bias if number == len(parts) - 1 else None
-        estimate = _absorb(setting, columns, answers, kept, kurtosis, first=number == 0, last_bias=last_bias)
+        estimate = _absorb(setting, columns, answers, radius, first=number == 0, last_bias=last_bias)
         if number < len(parts) - 1:
             location, whiten = estimate.location, _principal_whitening(estimate.covariance)
     return estimate
@@ -160,8 +160,7 @@ def _absorb(
     setting: Setting,
     columns: Columns,
     answers: list[Round],
-    kept: float,
-    kurtosis: float,
+    radius: Radius,
     *,
     first: bool,
     last_bias: float | None,
@@ -177,7 +176,7 @@ def _absorb(
     constant = lattice.constant * lattice.unit
     full = layout.refined(moments.values, constant**2)
     noisy, sd = full[:p, :p], moments.sd("diagonal")
-    location, lost = middle, 1.0 - kept
+    location, kept = middle, radius.kept
     if len(answers) > 1:
         cut_off = MomentLayout(p, None).refined(answers[1].values, 0.0)
         sd_off = answers[1].sd("diagonal")
@@ -221,8 +220,8 @@ def _absorb(
         undetermined=3.0 * noise * scale**2 > np.diag(covariance),
         noisy=back @ plain @ back.T,
         back=back,
-        noise=float(np.hypot(sd, np.sqrt(2.0 / p) * lost)),
-        kurtosis=kurtosis,
+        noise=float(np.hypot(sd, np.sqrt(2.0 / p) * radius.uneven)),
+        kurtosis=radius.kurtosis,
         denoised=result,
         n_eff=float(n_eff),
     )
