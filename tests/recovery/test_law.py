@@ -6,6 +6,7 @@ import pytest
 import graphveil as gv
 from graphveil._rng import generator_for
 from graphveil.recovery.law import NoisyCovariance
+from graphveil.recovery.precision import recovered
 
 RNG = np.random.default_rng(0)
 BACK = RNG.normal(size=(4, 4))
@@ -13,15 +14,18 @@ COVARIANCE = np.cov(RNG.normal(size=(9, 4)).T)
 LAW = NoisyCovariance(COVARIANCE, ((BACK, 0.3),), COVARIANCE, 0.02)
 
 
+def precision_sd(law, theta):
+    """Standard deviations of the entries of Θ(Y - Σ)Θ."""
+    noise = law.precision_noise(theta)
+    return np.sqrt(sum(size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in noise))
+
+
 def test_draws_have_the_declared_standard_deviations():
     draws = np.array([LAW.draw(generator_for(str(i))) for i in range(4000)])
     np.testing.assert_allclose(draws.std(axis=0), LAW.entry_sd, rtol=0.06)
     assert np.abs(draws.mean(axis=0) / LAW.entry_sd).max() < 5 / np.sqrt(4000)
     theta = np.linalg.inv(COVARIANCE)
-    variance = sum(
-        size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in LAW.precision_noise(theta)
-    )
-    np.testing.assert_allclose((theta @ draws @ theta).std(axis=0), np.sqrt(variance), rtol=0.06)
+    np.testing.assert_allclose((theta @ draws @ theta).std(axis=0), precision_sd(LAW, theta), rtol=0.06)
 
 
 def test_draws_are_symmetric_and_reproducible():
@@ -52,3 +56,26 @@ def test_released_covariances_follow_their_law(rounds):
     off = np.array(scores)[:, *np.triu_indices(6, 1)]
     assert np.abs(off.mean(axis=0)).max() < 0.6
     assert 0.85 < np.sqrt(np.mean(off**2)) < 1.2
+
+
+def test_a_mean_that_is_far_from_the_centre_brings_its_own_noise():
+    """Few rows are asked about once, in coordinates whose centre is only roughly their mean."""
+    theta = gv.simulate.band_precision(10)
+    sigma = np.linalg.inv(theta)
+    bound = 4.5 * np.sqrt(np.diag(sigma))
+    unjoined = np.triu(theta == 0, 1)
+    scores = []
+    for seed in range(40):
+        item = gv.release(
+            gv.simulate.gaussian_rows(theta, 1500, random_state=seed),
+            domain=gv.Domain(bounds=(-bound, bound)),
+            budget=gv.Budget(1.0, 1e-6),
+            augment="mean",
+            rounds="auto",
+            random_state=seed,
+        )
+        noisy = recovered(item).noisy
+        scale = np.sqrt(noisy.denoised.diagonal() / sigma.diagonal())
+        scaled = theta / np.outer(scale, scale)
+        scores.append((scaled @ noisy.matrix @ scaled / precision_sd(noisy, scaled))[unjoined])
+    assert 0.8 < np.sqrt(np.mean(np.square(scores))) < 1.1

@@ -183,6 +183,7 @@ def _absorb(
         noisy = noisy + denoise(cut_off, sd_off, trace_sd=refined_trace_sd(sd_off, p)).matrix
         kept = 1.0
     noisy, sd = noisy / kept, sd / kept
+    spread = np.eye(p)
     if not setting.centred:
         mean, mean_sd = full[:p, p] / constant, moments.sd("off_diagonal") / constant
         # Shrunk towards the centre that the rows have already (James and Stein): the square of a mean that is all noise
@@ -190,6 +191,9 @@ def _absorb(
         trust = max(0.0, 1.0 - p * mean_sd**2 / float(mean @ mean))
         noisy = noisy - trust**2 * (np.outer(mean, mean) - mean_sd**2 * np.eye(p))
         location = middle + np.linalg.solve(whiten.T, trust * mean)
+        # A mean that is not near zero brings noise of its own: where that of second moments and mean together is E,
+        # M - mm' has JEJ' with J = (I, -m).
+        spread += 2.0 * (trust * mean_sd / sd) ** 2 * np.outer(mean, mean)
     n, plain = setting.n_samples, noisy
     along = np.ones(p) if first else _along_axes(np.diag(noisy), sd)
     noisy = noisy / np.sqrt(np.outer(along, along))
@@ -219,7 +223,7 @@ def _absorb(
         columns=columns,
         undetermined=3.0 * noise * scale**2 > np.diag(covariance),
         noisy=back @ plain @ back.T,
-        back=back,
+        back=back @ np.linalg.cholesky(spread),
         noise=float(np.hypot(sd, np.sqrt(2.0 / p) * radius.uneven)),
         kurtosis=radius.kurtosis,
         denoised=result,
