@@ -7,8 +7,9 @@ A sparse estimate Θ̂ is biased towards zero, so it is corrected by one Newton 
 whose noise has a known law: that of the release (`graphveil.recovery.law`). The partial correlation
 -T_ij/√(T_ii T_jj) then has a standard deviation in closed form, by the delta method, on the scale of Fisher's z. What
 first order leaves out is calibrated by simulation from the release alone: the whole estimate is repeated on Θ̂⁻¹ plus
-fresh noise of the same law, and all intervals are widened or narrowed by the one factor that makes the simulated ones
-cover.
+fresh noise of the same law. All intervals are widened or narrowed by the one factor that makes the simulated ones
+cover; and a p-value is the share of simulated pairs without an edge that look as strong, because edges are chosen far
+out in a tail that is not quite Gaussian.
 """
 
 from dataclasses import dataclass
@@ -26,8 +27,9 @@ __all__ = ["SEEN", "EdgeIntervals", "edge_intervals"]
 
 Matrix = NDArray[np.float64]
 
-_PAIRS = 5000  # simulated pairs from which the factor comes
-_MOST_DRAWS = 100
+_PAIRS, _COLUMNS = 20_000, 1000  # so many are simulated at most, to compare the real ones with
+_TAIL = 0.02  # of simulated pairs: beyond them too few are left to be counted
+_FEWEST = 1000  # pairs without an edge from which p-values come; all pairs, if there are fewer
 _ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
 _LARGEST = 0.999  # a partial correlation beyond this is not told from ±1
 _CALIBRATED_AT = 0.95
@@ -125,37 +127,46 @@ def edge_intervals(
         )
         return EdgeIntervals(nothing, nothing, nothing, nothing, level, reason)
     z, sd = _scores(safe_covariance(noisy.matrix, noisy), network.solution.precision, noisy)
-    sd = sd * _calibration(noisy, network, n_eff, generator)
-    half = norm.isf((1.0 - level) / 2.0) * sd
+    p_value, factor = np.ones((p, p)), 1.0
+    if p > 1:
+        errors, without_edge = _simulated_errors(noisy, network, n_eff, generator)
+        factor = float(np.quantile(errors, _CALIBRATED_AT) / norm.isf((1.0 - _CALIBRATED_AT) / 2.0))
+        p_value = _share_beyond(np.abs(z) / sd, without_edge if without_edge.size >= _FEWEST else errors)
+    half = norm.isf((1.0 - level) / 2.0) * factor * sd
     return EdgeIntervals(
         estimate=_unit_diagonal(np.tanh(z)),
         lower=_unit_diagonal(np.tanh(z - half)),
         upper=_unit_diagonal(np.tanh(z + half)),
-        p_value=_unit_diagonal(2.0 * norm.sf(np.abs(z) / sd)),
+        p_value=_unit_diagonal(p_value),
         level=level,
         reason=None,
     )
 
 
-def _calibration(noisy: NoisyCovariance, network: Network, n_eff: float, generator: np.random.Generator) -> float:
-    """By how much the first-order standard deviations are to be multiplied."""
-    from scipy.stats import norm
-
-    p = len(noisy.matrix)
-    if p < 2:
-        return 1.0
-    upper = np.triu_indices(p, 1)
+def _simulated_errors(
+    noisy: NoisyCovariance, network: Network, n_eff: float, generator: np.random.Generator
+) -> tuple[Matrix, Matrix]:
+    """Errors of Fisher's z, in first-order standard deviations: of all pairs, and of those without an edge."""
+    upper = np.triu_indices(len(noisy.matrix), 1)
     partial = partial_correlations(network.solution.precision)[upper]
     truth = np.arctanh(np.clip(partial, -_LARGEST, _LARGEST))
-    draws = int(np.clip(np.ceil(_PAIRS / truth.size), 1, _MOST_DRAWS))
-    errors = []
-    for _ in range(draws):
+    draws = int(np.ceil(min(_PAIRS / truth.size, _COLUMNS / len(noisy.matrix))))
+    errors = np.empty((draws, truth.size))
+    for draw in range(draws):
         simulated = safe_covariance(network.solution.covariance + noisy.draw(generator), noisy)
-        again = fit_like(network, simulated, noisy, n_eff)
-        z, sd = _scores(simulated, again, noisy)
-        errors.append(np.abs(z[upper] - truth) / sd[upper])
-    covered = float(np.quantile(np.concatenate(errors), _CALIBRATED_AT))
-    return covered / float(norm.isf((1.0 - _CALIBRATED_AT) / 2.0))
+        z, sd = _scores(simulated, fit_like(network, simulated, noisy, n_eff), noisy)
+        errors[draw] = np.abs(z[upper] - truth) / sd[upper]
+    return errors.ravel(), errors[:, partial == 0.0].ravel()
+
+
+def _share_beyond(scores: Matrix, simulated: Matrix) -> Matrix:
+    """Share of simulated scores that are at least as large; in the tail, as a Gaussian one with their decay has it."""
+    ordered = np.sort(simulated)
+    counted = (1.0 + ordered.size - np.searchsorted(ordered, scores)) / (1.0 + ordered.size)
+    start = np.quantile(ordered, 1.0 - _TAIL)
+    decay = np.mean(ordered[ordered > start] ** 2) - start**2
+    continued = _TAIL * np.exp(-np.maximum(scores**2 - start**2, 0.0) / decay)
+    return np.asarray(np.where(scores > start, continued, counted))
 
 
 def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matrix, Matrix]:
