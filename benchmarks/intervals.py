@@ -1,4 +1,4 @@
-"""Do intervals of partial correlations cover, and are chosen edges real? python benchmarks/intervals.py [--reps 20]
+"""Do intervals of partial correlations cover, and are chosen edges real? python benchmarks/intervals.py [--reps 60]
 
 Nominal 95% and a false discovery rate of 10%, ε = 1 (3 in one setting), δ = 1e-6, the mean not known. Gaussian rows
 with a public norm (the paper's models) or public bounds (other graphs); and real surveys, whose rows are resampled, so
@@ -24,6 +24,7 @@ GRAPHS = {
     "scale-free": lambda p, seed: gv.simulate.scale_free_precision(p, random_state=seed),
     "small world": lambda p, seed: gv.simulate.small_world_precision(p, random_state=seed),
     "blocks": lambda p, seed: gv.simulate.block_precision(p, block_size=10, random_state=seed),
+    "band": lambda p, seed: gv.simulate.band_precision(p),
 }
 CELLS = [
     ("model 3", 20, 2000, 1.0),
@@ -37,6 +38,9 @@ CELLS = [
     ("scale-free", 50, 20_000, 1.0),
     ("small world", 50, 10_000, 1.0),
     ("blocks", 20, 5000, 1.0),
+    ("band", 10, 1500, 1.0),
+    ("band", 30, 4000, 1.0),
+    ("scale-free", 30, 2500, 1.0),
 ]
 SURVEYS = [("randhie", 20_000), ("fair", 6000), ("rwm5yr", 20_000), ("CPS1988", 20_000)]
 
@@ -72,7 +76,7 @@ def resampled(rows, low, high, n, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--reps", type=int, default=20)
+    parser.add_argument("--reps", type=int, default=60)
     reps = parser.parse_args().reps
     warnings.simplefilter("ignore", gv.exceptions.PrivacyWarning)
     table = []

@@ -143,7 +143,7 @@ class PrivateGraphicalLasso(PrintedEstimator):
         Parameters
         ----------
         level : float, default 0.95
-            Coverage of each interval by itself. Measured: 94 to 97% at 95% for Gaussian rows, 92 to 97% on four real
+            Coverage of each interval by itself. Measured: 94 to 95% at 95% for Gaussian rows, 93 to 97% on four real
             surveys; less where a person has several rows (``docs/accuracy.md``).
 
         Returns

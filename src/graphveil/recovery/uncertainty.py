@@ -46,7 +46,8 @@ class EdgeIntervals:
         Partial correlations without the bias of the lasso, and the ends of their intervals; NaN where there is a
         ``reason`` not to give any.
     p_value : (p, p) array
-        Probability that noise alone would make an edge look at least this strong.
+        Probability that noise alone would make an edge look at least this strong, by simulation: near 5% it need not
+        agree with an interval to the last digit.
     level : float
         Of the intervals, for each pair by itself.
     reason : str or None
