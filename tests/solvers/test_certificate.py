@@ -23,7 +23,7 @@ def candidate(seed, p, share, sweeps):
     W, B = (np.eye(p) if seed % 2 else soft_threshold(S, penalty)), np.zeros((p, p))
     descend(S, penalty, W, B, 0.0, sweeps, np.empty(1))
     precision, dual = np.empty((p, p)), np.empty((p, p))
-    linear, edges = assemble(S, penalty, W, B, precision, dual)
+    linear, edges = assemble(S, penalty, W, B, 0.5, precision, dual)
     assert edges == np.count_nonzero(np.triu(precision, 1))
     return precision, dual, linear, edges
 

@@ -48,7 +48,7 @@ def test_options_reach_the_same_minimiser(adaptive, relaxation, penalize_diagona
         max_iter=9999,
     )
     assert_certified(solution, S, 0.1, penalize_diagonal, 1e-9)
-    best = graphical_lasso(S, 0.1, penalize_diagonal=penalize_diagonal, tol=1e-14)
+    best = graphical_lasso(S, 0.1, penalize_diagonal=penalize_diagonal, tol=1e-15)
     assert np.abs(solution.precision - best.precision).max() <= 1e-7
 
 

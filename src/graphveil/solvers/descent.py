@@ -53,6 +53,9 @@ _TRIAL = 12
 # Below this share of nonzero entries the soft-thresholded S is such a start: it is hardly ever indefinite, and the
 # certificate at the end costs no more for having skipped this one.
 _SPARSE = 0.1
+# Of the two rows that tell an entry of Θ, the later one of a sweep knows more. With this weight the error is half that
+# of the mean, whether 1% of the entries are nonzero or 36%.
+_LATER = 0.75
 _EPS = float(np.finfo(float).eps)
 
 
@@ -298,12 +301,12 @@ def _solve_block(
     (precision, dual), workspace, status = answer, np.empty_like(S), np.empty(1)
     # The primal point is a little worse than the dual one that the prediction is about.
     target = max(0.3 * allowed, n * _EPS)
-    sweeps = done
+    sweeps, later = done, _LATER
     hopeful = state.is_close
     while sweeps < max_iter:
         chunk = max_iter - sweeps if warm is None else min(1 if hopeful else _TRIAL, max_iter - sweeps)
         sweeps += descend(S, penalty, state.W, state.B, target, chunk, status)
-        linear, edges = assemble(S, penalty, state.W, state.B, precision, dual)
+        linear, edges = assemble(S, penalty, state.W, state.B, later, precision, dual)
         logdet, gap = certify(precision, dual, linear, edges, allowed, workspace)
         if gap <= allowed:
             return _Block(state, linear, logdet, gap, sweeps)
@@ -317,6 +320,8 @@ def _solve_block(
         if target <= n * _EPS or not np.isfinite(linear):
             break
         target = max(target * min(max(0.5 / excess, 1e-3), 0.3), n * _EPS)
+        # Rows that are hard to solve err in the same way whichever is later: in the mean that cancels.
+        later = 0.5
     raise _too_slow(tol, max_iter, sweeps)
 
 

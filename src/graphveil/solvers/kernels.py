@@ -32,7 +32,7 @@ _BATCH = 8
 # Loops that touch both (i, j) and (j, i) go by tiles of this size, which fit in cache.
 _TILE = 32
 # A row is solved until a pass moves this share of what the first one did: the next sweep changes the problem anyway.
-_ROUGH = 5e-2
+_ROUGH = 1e-2
 # Passes of coordinate descent over a row before conjugate gradients help, and rounds of coefficients that may enter.
 _PATIENCE = 20
 _ROUNDS = 2
@@ -489,17 +489,17 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
 
 
 @njit(
-    Tuple((float64, int64))(_MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX, _MATRIX),
+    Tuple((float64, int64))(_MATRIX, _MATRIX, _MATRIX, _MATRIX, float64, _MATRIX, _MATRIX),
     cache=True,
     nogil=True,
     error_model="numpy",
     fastmath={"contract", "reassoc", "nsz"},
 )
-def assemble(S, penalty, W, B, precision, dual):  # type: ignore[no-untyped-def]
+def assemble(S, penalty, W, B, later, precision, dual):  # type: ignore[no-untyped-def]
     """Write the primal and the dual point that (W, B) stand for; return tr(SΘ) + Σ penalty |Θ|, and the edges of Θ.
 
     Column j of Θ is θ_jj (−β_j, 1) with 1/θ_jj the Schur complement; the two views of an entry are averaged where both
-    are nonzero. The dual point is W moved into the box, and onto the side of it that complements Θ_ij ≠ 0, so that
+    are nonzero, with weight ``later`` for the later row of a sweep. The dual point is W moved into the box, and onto the side of it that complements Θ_ij ≠ 0, so that
     tr(WΘ) is the value returned.
     """
     n = S.shape[0]
@@ -518,7 +518,7 @@ def assemble(S, penalty, W, B, precision, dual):  # type: ignore[no-untyped-def]
     for i in range(n):
         for j in range(i):
             if B[i, j] != 0.0 and B[j, i] != 0.0:
-                value = -0.5 * (B[i, j] * theta[i] + B[j, i] * theta[j])
+                value = -(later * B[i, j] * theta[i] + (1.0 - later) * B[j, i] * theta[j])
                 side = penalty[i, j] if value > 0.0 else -penalty[i, j]
                 precision[i, j] = precision[j, i] = value
                 dual[i, j] = dual[j, i] = S[i, j] + side
