@@ -499,8 +499,8 @@ def assemble(S, penalty, W, B, later, precision, dual):  # type: ignore[no-untyp
     """Write the primal and the dual point that (W, B) stand for; return tr(SΘ) + Σ penalty |Θ|, and the edges of Θ.
 
     Column j of Θ is θ_jj (−β_j, 1) with 1/θ_jj the Schur complement; the two views of an entry are averaged where both
-    are nonzero, with weight ``later`` for the later row of a sweep. The dual point is W moved into the box, and onto the side of it that complements Θ_ij ≠ 0, so that
-    tr(WΘ) is the value returned.
+    are nonzero, with weight ``later`` for the later row of a sweep. The dual point is W moved into the box, and onto
+    the side of it that complements Θ_ij ≠ 0, so that tr(WΘ) is the value returned.
     """
     n = S.shape[0]
     theta = np.empty(n)
