@@ -22,7 +22,7 @@ from graphveil.recovery.law import NoisyCovariance
 from graphveil.solvers.descent import graphical_lasso
 from graphveil.solvers.solution import Solution
 
-__all__ = ["RELIABLE", "Network", "find_network", "fit_like", "network_path", "safe_covariance"]
+__all__ = ["RELIABLE", "Network", "find_network", "fit_like", "network_path", "safe_covariance", "with_weak_edges"]
 
 Matrix = NDArray[np.float64]
 
@@ -38,6 +38,7 @@ RELIABLE = 2.0  # effective records per column below which single entries say no
 _CAUTIOUS = 0.5  # κ there
 _IMPLAUSIBLE = 0.25  # of the denoised variance in some direction; fits that hold have 0.28 or more
 _EBIC_GAMMA = 0.5
+_WEAK = 0.7  # of the penalties
 _ABOVE, _BELOW = 20, 6  # points of a path on either side of the chosen one
 
 
@@ -123,6 +124,14 @@ def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> l
             break
         path.append(network if chosen else Network(warm, scale * base, float(scale), network.is_broad))
     return path
+
+
+def with_weak_edges(network: Network, noisy: NoisyCovariance) -> Solution:
+    """The same fit with a smaller penalty: for simulation, a truth that has edges too weak to be found."""
+    try:
+        return _solved(safe_covariance(noisy.matrix, noisy), _WEAK * network.penalties, network.solution)
+    except (UnboundedProblem, NotConverged):
+        return network.solution
 
 
 def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:

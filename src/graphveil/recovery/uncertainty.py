@@ -6,8 +6,8 @@ A sparse estimate Θ̂ is biased towards zero, so it is corrected by one Newton 
 
 whose noise has a known law: that of the release (`graphveil.recovery.law`). The partial correlation
 -T_ij/√(T_ii T_jj) then has a standard deviation in closed form, by the delta method, on the scale of Fisher's z. What
-first order leaves out is calibrated by simulation from the release alone: the whole estimate is repeated on Θ̂⁻¹ plus
-fresh noise of the same law. All intervals are widened or narrowed by the one factor that makes the simulated ones
+first order leaves out is calibrated by simulation from the release alone: the whole estimate is repeated on the inverse
+of a slightly less sparse Θ̂ plus fresh noise of the same law. All intervals are widened or narrowed by the one factor that makes the simulated ones
 cover; and a p-value is the share of simulated pairs without an edge that look as strong, because edges are chosen far
 out in a tail that is not quite Gaussian.
 """
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.law import NoisyCovariance
-from graphveil.recovery.network import RELIABLE, Network, fit_like, safe_covariance
+from graphveil.recovery.network import RELIABLE, Network, fit_like, safe_covariance, with_weak_edges
 
 __all__ = ["SEEN", "EdgeIntervals", "edge_intervals"]
 
@@ -149,12 +149,14 @@ def _simulated_errors(
 ) -> tuple[Matrix, Matrix]:
     """Errors of Fisher's z, in first-order standard deviations: of all pairs, and of those without an edge."""
     upper = np.triu_indices(len(noisy.matrix), 1)
-    partial = partial_correlations(network.solution.precision)[upper]
+    # The real estimate misses weak edges, and that too is an error of its neighbours: a simulated one must miss some.
+    less_sparse = with_weak_edges(network, noisy)
+    partial = partial_correlations(less_sparse.precision)[upper]
     truth = np.arctanh(np.clip(partial, -_LARGEST, _LARGEST))
     draws = int(np.ceil(min(_PAIRS / truth.size, _COLUMNS / len(noisy.matrix))))
     errors = np.empty((draws, truth.size))
     for draw in range(draws):
-        simulated = safe_covariance(network.solution.covariance + noisy.draw(generator), noisy)
+        simulated = safe_covariance(less_sparse.covariance + noisy.draw(generator), noisy)
         z, sd = _scores(simulated, fit_like(network, simulated, noisy, n_eff), noisy)
         errors[draw] = np.abs(z[upper] - truth) / sd[upper]
     return errors.ravel(), errors[:, partial == 0.0].ravel()
