@@ -7,9 +7,9 @@ A sparse estimate Θ̂ is biased towards zero, so it is corrected by one Newton 
 whose noise has a known law: that of the release (`graphveil.recovery.law`). The partial correlation
 -T_ij/√(T_ii T_jj) then has a standard deviation in closed form, by the delta method, on the scale of Fisher's z. What
 first order leaves out is calibrated by simulation from the release alone: the whole estimate is repeated on the inverse
-of a slightly less sparse Θ̂ plus fresh noise of the same law. All intervals are widened or narrowed by the one factor that makes the simulated ones
-cover; and a p-value is the share of simulated pairs without an edge that look as strong, because edges are chosen far
-out in a tail that is not quite Gaussian.
+of a slightly less sparse Θ̂ plus fresh noise of the same law. All intervals are widened or narrowed by the one factor
+that makes the simulated ones cover; and a p-value is the share of simulated pairs without an edge that look as strong,
+because edges are chosen far out in a tail that is not quite Gaussian.
 """
 
 from dataclasses import dataclass
