@@ -1,8 +1,8 @@
 """Do intervals of partial correlations cover, and are chosen edges real? python benchmarks/intervals.py [--reps 60]
 
 Nominal 95% and a false discovery rate of 10%, ε = 1 (3 in one setting), δ = 1e-6, the mean not known. Gaussian rows
-with a public norm (the paper's models) or public bounds (other graphs); and real surveys, whose rows are resampled, so
-that their own covariance is the truth. Results: benchmarks/results/intervals.csv
+with a public norm that hardly any exceeds (the paper's models) or public bounds (other graphs); and real surveys, whose
+rows are resampled, so that their own covariance is the truth. Results: benchmarks/results/intervals.csv
 """
 
 import argparse
@@ -65,7 +65,7 @@ def simulated(kind, p, n, epsilon, seed):
     theta = GRAPHS[kind](p, seed)
     sigma = np.linalg.inv(theta)
     bound = 4.5 * np.sqrt(np.diag(sigma))
-    domain = {"data_norm": 1.25 * np.sqrt(np.trace(sigma))} if kind.startswith("model") else {"bounds": (-bound, bound)}
+    domain = {"data_norm": 2.0 * np.sqrt(np.trace(sigma))} if kind.startswith("model") else {"bounds": (-bound, bound)}
     return judged(gv.simulate.gaussian_rows(theta, n, random_state=500 + seed), theta, epsilon, seed, **domain)
 
 
