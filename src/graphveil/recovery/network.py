@@ -28,12 +28,12 @@ Matrix = NDArray[np.float64]
 
 _SCALES = 4.0 * 2.0 ** (-0.5 * np.arange(9.0))  # κ from 4 down to 0.25
 _DRAWS, _ENTRIES = 4, 40_000  # draws of noise: fewer for large matrices, whose losses average over more entries
-_PATIENCE = 2
+_PATIENCE = 2  # scales in a row that are worse before the search ends; one, for large matrices
 _PLAIN, _FOLDED = 0.7, 2.0  # κ of the fits from which weights come;
-_LARGE = 200  # from so many columns on the first uses the second's κ: a few percent worse, and far from dense
+_LARGE = 200  # from so many columns on the first uses the second's κ: a few percent worse, and far from dense;
 _SURE, _UNSURE = 4.0, 2.0  # partial correlations, in standard deviations, beyond and below which an edge is (un)sure
 _LEAST_WEIGHT = 0.02
-_TOL = 1e-5
+_TOL, _ROUGH_TOL = 1e-5, 1e-4  # nats a column: of the answer, and of fits on the way to it
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
 _CAUTIOUS = 0.5  # κ there
 _IMPLAUSIBLE = 0.25  # of the denoised variance in some direction; fits that hold have 0.28 or more
@@ -74,9 +74,9 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
         losses = ([_ebic(solution, S, n_eff)] for solution in _downhill(S, sd, n_eff))
     else:
         losses = _thinned_losses(S, noisy, n_eff, generator)
-    chosen = _best_scale(losses)
-    weights = _learnt_weights(S, sd, n_eff)
-    solution, scale = _strong_enough(S, sd * weights, chosen)
+    chosen = _best_scale(losses, _PATIENCE if p < _LARGE else 1)
+    weights, near = _learnt_weights(S, sd, n_eff)
+    solution, scale = _strong_enough(S, sd * weights, chosen, near, _TOL)
     # Edges that looked certain contradict each other, or leave a direction without variance: they are noise.
     if scale > chosen or _least_ratio(solution.covariance, noisy.denoised) < _IMPLAUSIBLE:
         return _broad(noisy)
@@ -127,26 +127,32 @@ def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> l
 
 
 def with_weak_edges(network: Network, noisy: NoisyCovariance) -> Solution:
-    """The same fit with a smaller penalty: for simulation, a truth that has edges too weak to be found."""
+    """The same fit with a smaller penalty: for simulation, a truth that has edges too weak to be found.
+
+    Of large matrices it would be dense, and take longer than all the rest.
+    """
+    if len(noisy.matrix) >= _LARGE:
+        return network.solution
     try:
-        return _solved(safe_covariance(noisy.matrix, noisy), _WEAK * network.penalties, network.solution)
+        S = safe_covariance(noisy.matrix, noisy)
+        return _solved(S, _WEAK * network.penalties, network.solution, _ROUGH_TOL)
     except (UnboundedProblem, NotConverged):
         return network.solution
 
 
 def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:
     """The same fit to another matrix with the same law of noise: for simulation."""
-    weights = _learnt_weights(S, noisy.entry_sd, n_eff)
-    return _strong_enough(S, noisy.entry_sd * weights, network.scale)[0].precision
+    weights, near = _learnt_weights(S, noisy.entry_sd, n_eff)
+    return _strong_enough(S, noisy.entry_sd * weights, network.scale, near)[0].precision
 
 
-def _best_scale(losses: Iterable[list[float]]) -> float:
+def _best_scale(losses: Iterable[list[float]], patience: int) -> float:
     """The κ of least mean loss; smaller ones, which make dense and slow fits, are not tried once it has risen."""
     best, least, risen = _SCALES[0], np.inf, 0
     for scale, values in zip(_SCALES, losses, strict=False):
         loss = float(np.mean(values))
         best, least, risen = (scale, loss, 0) if loss < least else (best, least, risen + 1)
-        if risen == _PATIENCE:
+        if risen == patience:
             break
     return float(best)
 
@@ -168,29 +174,29 @@ def _thinned_losses(
 
 def _downhill(S: Matrix, sd: Matrix, n_eff: float) -> Iterator[Solution]:
     """Fits for falling κ, down to where there is no minimiser any more."""
-    weights = _learnt_weights(S, sd, n_eff)
-    warm: Solution | None = None
+    weights, warm = _learnt_weights(S, sd, n_eff)
     for scale in _SCALES:
         try:
-            warm = _solved(S, _bare(scale * sd * weights), warm)
+            warm = _solved(S, _bare(scale * sd * weights), warm, _ROUGH_TOL)
         except (UnboundedProblem, NotConverged):
             return
         yield warm
 
 
-def _learnt_weights(S: Matrix, sd: Matrix, n_eff: float) -> Matrix:
-    """Of each entry, from a plain fit and then from a weighted one."""
-    weights = np.ones_like(S)
-    for scale in (_PLAIN if len(S) < _LARGE else _FOLDED, _FOLDED):
-        weights = _weights(_strong_enough(S, sd * weights, scale)[0].precision, n_eff)
-    return weights
+def _learnt_weights(S: Matrix, sd: Matrix, n_eff: float) -> tuple[Matrix, Solution]:
+    """Of each entry, from a plain fit and then from a weighted one, which is returned too."""
+    plain, _ = _strong_enough(S, sd, _PLAIN if len(S) < _LARGE else _FOLDED)
+    weighted, _ = _strong_enough(S, sd * _weights(plain.precision, n_eff), _FOLDED, plain)
+    return _weights(weighted.precision, n_eff), weighted
 
 
-def _strong_enough(S: Matrix, penalties: Matrix, scale: float) -> tuple[Solution, float]:
+def _strong_enough(
+    S: Matrix, penalties: Matrix, scale: float, warm: Solution | None = None, tol: float = _ROUGH_TOL
+) -> tuple[Solution, float]:
     """Solve with κ, or with the first multiple of it that has a solution; and say which."""
     while True:
         try:
-            return _solved(S, _bare(scale * penalties)), scale
+            return _solved(S, _bare(scale * penalties), warm, tol), scale
         except (UnboundedProblem, NotConverged):
             if scale > 1e6:
                 raise
@@ -209,8 +215,8 @@ def _ebic(solution: Solution, S: Matrix, n_eff: float) -> float:
     return float(fit + solution.n_edges * (np.log(n_eff) + 4.0 * _EBIC_GAMMA * np.log(len(S))))
 
 
-def _solved(S: Matrix, penalties: Matrix, warm: Solution | None = None) -> Solution:
-    return graphical_lasso(S, penalties, penalize_diagonal=False, tol=_TOL, warm_start=warm)
+def _solved(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _TOL) -> Solution:
+    return graphical_lasso(S, penalties, penalize_diagonal=False, tol=tol, warm_start=warm)
 
 
 def safe_covariance(matrix: Matrix, noisy: NoisyCovariance) -> Matrix:
