@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphveil import graphical_lasso
+from graphveil import admm, graphical_lasso, graphical_lasso_path, ridge_precision
 from graphveil.solvers import kernels
 from graphveil.solvers.existence import interior_point
 from solvers.problems import correlation, make, symmetric_noise
@@ -96,3 +96,32 @@ def test_shrink():
     assert np.allclose(shrunken[off], (np.sign(S) * np.maximum(np.abs(S) - 0.3, 0))[off], atol=1e-16)
     assert np.array_equal(shrunken.diagonal(), S.diagonal())
     assert count == np.count_nonzero(shrunken[off])
+
+
+@pytest.mark.parametrize("p", [1, 7, 8, 9, 40])
+def test_is_symmetric(p):
+    M = np.random.default_rng(p).standard_normal((p, p))
+    M += M.T
+    assert kernels.is_symmetric(M)
+    for i, j in {(0, 0), (p - 1, p - 1), (0, p - 1), (p // 2, p // 3)}:
+        for wrong in (np.nan, np.inf, -np.inf):
+            other = M.copy()
+            other[i, j] = other[j, i] = wrong
+            assert not kernels.is_symmetric(other)
+        if i != j:
+            other = M.copy()
+            other[i, j] = np.nextafter(other[i, j], np.inf)
+            assert not kernels.is_symmetric(other)
+    assert kernels.is_symmetric(M * 5e-324)  # subnormal
+
+
+def test_a_callers_matrix_is_not_changed():
+    for p in (1, 5, 30):
+        S = np.corrcoef(np.random.default_rng(p).standard_normal((4 * p + 2, p)), rowvar=False).reshape(p, p)
+        S = (S + S.T) / 2
+        before = S.copy()
+        graphical_lasso(S, 0.1)
+        graphical_lasso_path(S, [0.2, 0.1])
+        admm(S, 0.1, start=(S, S))
+        ridge_precision(S, 0.1, target=S)
+        np.testing.assert_array_equal(S, before)
