@@ -28,12 +28,13 @@ Matrix = NDArray[np.float64]
 
 _SCALES = 4.0 * 2.0 ** (-0.5 * np.arange(9.0))  # κ from 4 down to 0.25
 _DRAWS, _ENTRIES = 4, 40_000  # draws of noise: fewer for large matrices, whose losses average over more entries
-_PATIENCE = 2  # scales in a row that are worse before the search ends; one, for large matrices
-_PLAIN, _FOLDED = 0.7, 2.0  # κ of the fits from which weights come;
-_LARGE = 200  # from so many columns on the first uses the second's κ: a few percent worse, and far from dense
+_PATIENCE = 2  # scales in a row that are worse before the search ends
+_PLAIN, _FOLDED = 0.7, 2.0  # κ of the fits from which weights come
+_LARGE = 200  # from so many columns on dense fits are avoided, or reached step by step; a few percent worse
 _SURE, _UNSURE = 4.0, 2.0  # partial correlations, in standard deviations, beyond and below which an edge is (un)sure
 _LEAST_WEIGHT = 0.02
-_TOL, _ROUGH_TOL = 1e-5, 1e-4  # nats a column: of the answer, and of fits on the way to it
+_TOL = 1e-5  # nats a column
+_ROUGH = 3e-3  # the same times records a column, of fits on the way: noise costs a hundred times as much
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
 _CAUTIOUS = 0.5  # κ there
 _IMPLAUSIBLE = 0.25  # of the denoised variance in some direction; fits that hold have 0.28 or more
@@ -74,7 +75,7 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
         losses = ([_ebic(solution, S, n_eff)] for solution in _downhill(S, sd, n_eff))
     else:
         losses = _thinned_losses(S, noisy, n_eff, generator)
-    chosen = _best_scale(losses, _PATIENCE if p < _LARGE else 1)
+    chosen = _best_scale(losses)
     weights, near = _learnt_weights(S, sd, n_eff)
     solution, scale = _strong_enough(S, sd * weights, chosen, near, _TOL)
     # Edges that looked certain contradict each other, or leave a direction without variance: they are noise.
@@ -126,16 +127,13 @@ def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> l
     return path
 
 
-def with_weak_edges(network: Network, noisy: NoisyCovariance) -> Solution:
-    """The same fit with a smaller penalty: for simulation, a truth that has edges too weak to be found.
-
-    Of large matrices it would be dense, and take longer than all the rest.
-    """
+def with_weak_edges(network: Network, noisy: NoisyCovariance, n_eff: float) -> Solution:
+    """The same fit with a smaller penalty: for simulation, a truth that has edges too weak to be found."""
     if len(noisy.matrix) >= _LARGE:
         return network.solution
     try:
         S = safe_covariance(noisy.matrix, noisy)
-        return _solved(S, _WEAK * network.penalties, network.solution, _ROUGH_TOL)
+        return _solved(S, _WEAK * network.penalties, network.solution, _rough_tol(S, n_eff))
     except (UnboundedProblem, NotConverged):
         return network.solution
 
@@ -143,16 +141,16 @@ def with_weak_edges(network: Network, noisy: NoisyCovariance) -> Solution:
 def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:
     """The same fit to another matrix with the same law of noise: for simulation."""
     weights, near = _learnt_weights(S, noisy.entry_sd, n_eff)
-    return _strong_enough(S, noisy.entry_sd * weights, network.scale, near)[0].precision
+    return _strong_enough(S, noisy.entry_sd * weights, network.scale, near, _rough_tol(S, n_eff))[0].precision
 
 
-def _best_scale(losses: Iterable[list[float]], patience: int) -> float:
+def _best_scale(losses: Iterable[list[float]]) -> float:
     """The κ of least mean loss; smaller ones, which make dense and slow fits, are not tried once it has risen."""
     best, least, risen = _SCALES[0], np.inf, 0
     for scale, values in zip(_SCALES, losses, strict=False):
         loss = float(np.mean(values))
         best, least, risen = (scale, loss, 0) if loss < least else (best, least, risen + 1)
-        if risen == patience:
+        if risen == _PATIENCE:
             break
     return float(best)
 
@@ -175,9 +173,9 @@ def _thinned_losses(
 def _downhill(S: Matrix, sd: Matrix, n_eff: float) -> Iterator[Solution]:
     """Fits for falling κ, down to where there is no minimiser any more."""
     weights, warm = _learnt_weights(S, sd, n_eff)
-    for scale in _SCALES:
+    for scale in _SCALES if len(S) < _LARGE else _SCALES[_SCALES >= 1.0]:
         try:
-            warm = _solved(S, _bare(scale * sd * weights), warm, _ROUGH_TOL)
+            warm = _solved(S, _bare(scale * sd * weights), warm, _rough_tol(S, n_eff))
         except (UnboundedProblem, NotConverged):
             return
         yield warm
@@ -185,17 +183,25 @@ def _downhill(S: Matrix, sd: Matrix, n_eff: float) -> Iterator[Solution]:
 
 def _learnt_weights(S: Matrix, sd: Matrix, n_eff: float) -> tuple[Matrix, Solution]:
     """Of each entry, from a plain fit and then from a weighted one, which is returned too."""
-    plain, _ = _strong_enough(S, sd, _PLAIN if len(S) < _LARGE else _FOLDED)
-    weighted, _ = _strong_enough(S, sd * _weights(plain.precision, n_eff), _FOLDED, plain)
+    tol = _rough_tol(S, n_eff)
+    plain, _ = _strong_enough(S, sd, _PLAIN if len(S) < _LARGE else _FOLDED, None, tol)
+    weighted, _ = _strong_enough(S, sd * _weights(plain.precision, n_eff), _FOLDED, plain, tol)
     return _weights(weighted.precision, n_eff), weighted
 
 
 def _strong_enough(
-    S: Matrix, penalties: Matrix, scale: float, warm: Solution | None = None, tol: float = _ROUGH_TOL
+    S: Matrix, penalties: Matrix, scale: float, near: Solution | None, tol: float
 ) -> tuple[Solution, float]:
-    """Solve with κ, or with the first multiple of it that has a solution; and say which."""
+    """Solve with κ, or with the first multiple of it that has a solution; and say which.
+
+    ``near`` is a solution for about the same penalties at κ = 2, if there is one.
+    """
     while True:
         try:
+            warm = near
+            if near is not None and len(S) >= _LARGE:
+                for step in _SCALES[(scale < _SCALES) & (_SCALES < _FOLDED)]:
+                    warm = _solved(S, _bare(step * penalties), warm, 1e-3)
             return _solved(S, _bare(scale * penalties), warm, tol), scale
         except (UnboundedProblem, NotConverged):
             if scale > 1e6:
@@ -213,6 +219,10 @@ def _ebic(solution: Solution, S: Matrix, n_eff: float) -> float:
     """Extended BIC (Foygel and Drton 2010) with the effective number of records."""
     fit = n_eff * negative_log_likelihood(solution.precision, S)
     return float(fit + solution.n_edges * (np.log(n_eff) + 4.0 * _EBIC_GAMMA * np.log(len(S))))
+
+
+def _rough_tol(S: Matrix, n_eff: float) -> float:
+    return float(np.clip(_ROUGH * len(S) / n_eff, _TOL, 1e-3))
 
 
 def _solved(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _TOL) -> Solution:

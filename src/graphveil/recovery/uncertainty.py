@@ -150,7 +150,7 @@ def _simulated_errors(
     """Errors of Fisher's z, in first-order standard deviations: of all pairs, and of those without an edge."""
     upper = np.triu_indices(len(noisy.matrix), 1)
     # The real estimate misses weak edges, and that too is an error of its neighbours: a simulated one must miss some.
-    less_sparse = with_weak_edges(network, noisy)
+    less_sparse = with_weak_edges(network, noisy, n_eff)
     partial = partial_correlations(less_sparse.precision)[upper]
     truth = np.arctanh(np.clip(partial, -_LARGEST, _LARGEST))
     draws = int(np.ceil(min(_PAIRS / truth.size, _COLUMNS / len(noisy.matrix))))
