@@ -30,11 +30,11 @@ _SCALES = 4.0 * 2.0 ** (-0.5 * np.arange(9.0))  # κ from 4 down to 0.25
 _DRAWS, _ENTRIES = 4, 40_000  # draws of noise: fewer for large matrices, whose losses average over more entries
 _PATIENCE = 2  # scales in a row that are worse before the search ends
 _PLAIN, _FOLDED = 0.7, 2.0  # κ of the fits from which weights come
-_LARGE = 200  # from so many columns on dense fits are avoided, or reached step by step; a few percent worse
+_LARGE = 200  # from so many columns on dense fits are avoided (no κ below 1, see also below) or reached step by step
 _SURE, _UNSURE = 4.0, 2.0  # partial correlations, in standard deviations, beyond and below which an edge is (un)sure
 _LEAST_WEIGHT = 0.02
 _TOL = 1e-5  # nats a column
-_ROUGH = 3e-3  # the same times records a column, of fits on the way: noise costs a hundred times as much
+_ROUGH, _ROUGHEST = 3e-3, 1e-3  # of fits on the way, the first times records a column: noise costs a hundred times that
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
 _CAUTIOUS = 0.5  # κ there
 _IMPLAUSIBLE = 0.25  # of the denoised variance in some direction; fits that hold have 0.28 or more
@@ -128,7 +128,10 @@ def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> l
 
 
 def with_weak_edges(network: Network, noisy: NoisyCovariance, n_eff: float) -> Solution:
-    """The same fit with a smaller penalty: for simulation, a truth that has edges too weak to be found."""
+    """The same fit with a smaller penalty: for simulation, a truth that has edges too weak to be found.
+
+    Not for large matrices: it would take longer than all the rest.
+    """
     if len(noisy.matrix) >= _LARGE:
         return network.solution
     try:
@@ -201,7 +204,7 @@ def _strong_enough(
             warm = near
             if near is not None and len(S) >= _LARGE:
                 for step in _SCALES[(scale < _SCALES) & (_SCALES < _FOLDED)]:
-                    warm = _solved(S, _bare(step * penalties), warm, 1e-3)
+                    warm = _solved(S, _bare(step * penalties), warm, _ROUGHEST)
             return _solved(S, _bare(scale * penalties), warm, tol), scale
         except (UnboundedProblem, NotConverged):
             if scale > 1e6:
@@ -222,7 +225,7 @@ def _ebic(solution: Solution, S: Matrix, n_eff: float) -> float:
 
 
 def _rough_tol(S: Matrix, n_eff: float) -> float:
-    return float(np.clip(_ROUGH * len(S) / n_eff, _TOL, 1e-3))
+    return float(np.clip(_ROUGH * len(S) / n_eff, _TOL, _ROUGHEST))
 
 
 def _solved(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _TOL) -> Solution:
