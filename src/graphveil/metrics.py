@@ -61,6 +61,8 @@ def _symmetric(name: str, value: ArrayLike) -> NDArray[np.float64]:
         raise InvalidParameter.of(name, rule, matrix.shape)
     if not np.isfinite(matrix).all():
         raise InvalidParameter.of(name, rule, "infinite or missing entries")
+    if np.array_equal(matrix, matrix.T):
+        return matrix
     if np.abs(matrix - matrix.T).max() > 1e-6 * np.abs(matrix).max():
         raise InvalidParameter.of(name, rule, "an asymmetric one", "Pass (A + A.T) / 2 if the asymmetry means nothing.")
     return (matrix + matrix.T) / 2

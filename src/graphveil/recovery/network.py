@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from graphveil.exceptions import NotConverged, UnboundedProblem
 from graphveil.metrics import negative_log_likelihood
 from graphveil.recovery.law import NoisyCovariance
+from graphveil.solvers.definite import is_positive_definite
 from graphveil.solvers.descent import graphical_lasso
 from graphveil.solvers.solution import Solution
 
@@ -33,8 +34,10 @@ _PLAIN, _FOLDED = 0.7, 2.0  # κ of the fits from which weights come
 _LARGE = 200  # from so many columns on dense fits are avoided (no κ below 1, see also below) or reached step by step
 _SURE, _UNSURE = 4.0, 2.0  # partial correlations, in standard deviations, beyond and below which an edge is (un)sure
 _LEAST_WEIGHT = 0.02
-_TOL = 1e-5  # nats a column
-_ROUGH, _ROUGHEST = 3e-3, 1e-3  # of fits on the way, the first times records a column: noise costs a hundred times that
+# Nats a column, of the fit and of those on the way; noise costs a hundred times more than the latter. They are given for
+# one effective record a column and fall with the number of these, down to the finest and from the roughest.
+_FINE, _ROUGH = 3e-4, 3e-3
+_FINEST, _ROUGHEST = 1e-5, 1e-3
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
 _CAUTIOUS = 0.5  # κ there
 _IMPLAUSIBLE = 0.25  # of the denoised variance in some direction; fits that hold have 0.28 or more
@@ -70,16 +73,16 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
     if n_eff < RELIABLE * p:
         return _broad(noisy)
     S, sd = safe_covariance(noisy.matrix, noisy), noisy.entry_sd
+    weights, near = _learnt_weights(S, sd, n_eff)
     losses: Iterator[list[float]]
     if choice == "ebic":
-        losses = ([_ebic(solution, S, n_eff)] for solution in _downhill(S, sd, n_eff))
+        losses = ([_ebic(solution, S, n_eff)] for solution in _downhill(S, sd, n_eff, near))
     else:
-        losses = _thinned_losses(S, noisy, n_eff, generator)
+        losses = _thinned_losses(S, noisy, n_eff, near, generator)
     chosen = _best_scale(losses)
-    weights, near = _learnt_weights(S, sd, n_eff)
-    solution, scale = _strong_enough(S, sd * weights, chosen, near, _TOL)
+    solution, scale = _strong_enough(S, sd * weights, chosen, near, _tol(_FINE, S, n_eff))
     # Edges that looked certain contradict each other, or leave a direction without variance: they are noise.
-    if scale > chosen or _least_ratio(solution.covariance, noisy.denoised) < _IMPLAUSIBLE:
+    if scale > chosen or not is_positive_definite(solution.covariance - _IMPLAUSIBLE * noisy.denoised):
         return _broad(noisy)
     return Network(solution, _bare(scale * sd * weights), scale)
 
@@ -88,13 +91,6 @@ def _broad(noisy: NoisyCovariance) -> Network:
     """Single entries drown; the denoised matrix still knows the broad shape."""
     penalties = _bare(_CAUTIOUS * noisy.entry_sd)
     return Network(_solved(noisy.denoised, penalties), penalties, _CAUTIOUS, is_broad=True)
-
-
-def _least_ratio(covariance: Matrix, reference: Matrix) -> float:
-    """Least quotient of the two variances over all directions."""
-    from scipy.linalg import eigh
-
-    return float(eigh(covariance, reference, eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
 def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> list[Network]:
@@ -136,7 +132,7 @@ def with_weak_edges(network: Network, noisy: NoisyCovariance, n_eff: float) -> S
         return network.solution
     try:
         S = safe_covariance(noisy.matrix, noisy)
-        return _solved(S, _WEAK * network.penalties, network.solution, _rough_tol(S, n_eff))
+        return _solved(S, _WEAK * network.penalties, network.solution, _tol(_ROUGH, S, n_eff))
     except (UnboundedProblem, NotConverged):
         return network.solution
 
@@ -144,7 +140,7 @@ def with_weak_edges(network: Network, noisy: NoisyCovariance, n_eff: float) -> S
 def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:
     """The same fit to another matrix with the same law of noise: for simulation."""
     weights, near = _learnt_weights(S, noisy.entry_sd, n_eff)
-    return _strong_enough(S, noisy.entry_sd * weights, network.scale, near, _rough_tol(S, n_eff))[0].precision
+    return _strong_enough(S, noisy.entry_sd * weights, network.scale, near, _tol(_ROUGH, S, n_eff))[0].precision
 
 
 def _best_scale(losses: Iterable[list[float]]) -> float:
@@ -159,13 +155,13 @@ def _best_scale(losses: Iterable[list[float]]) -> float:
 
 
 def _thinned_losses(
-    S: Matrix, noisy: NoisyCovariance, n_eff: float, generator: np.random.Generator
+    S: Matrix, noisy: NoisyCovariance, n_eff: float, near: Solution, generator: np.random.Generator
 ) -> Iterator[list[float]]:
     """For each κ, the losses of fits to Y + G on Y - G for a few draws of G."""
     draws = int(np.clip(_ENTRIES // S.size, 1, _DRAWS))
     noises = [noisy.draw(generator) for _ in range(draws)]
     wide = np.sqrt(2.0) * noisy.entry_sd
-    fits = [_downhill(safe_covariance(S + noise, noisy), wide, n_eff / 2.0) for noise in noises]
+    fits = [_downhill(safe_covariance(S + noise, noisy), wide, n_eff / 2.0, near) for noise in noises]
     for solutions in zip(*fits, strict=False):
         yield [
             negative_log_likelihood(solution.precision, S - noise)
@@ -173,21 +169,21 @@ def _thinned_losses(
         ]
 
 
-def _downhill(S: Matrix, sd: Matrix, n_eff: float) -> Iterator[Solution]:
+def _downhill(S: Matrix, sd: Matrix, n_eff: float, near: Solution) -> Iterator[Solution]:
     """Fits for falling κ, down to where there is no minimiser any more."""
-    weights, warm = _learnt_weights(S, sd, n_eff)
+    weights, warm = _learnt_weights(S, sd, n_eff, near)
     for scale in _SCALES if len(S) < _LARGE else _SCALES[_SCALES >= 1.0]:
         try:
-            warm = _solved(S, _bare(scale * sd * weights), warm, _rough_tol(S, n_eff))
+            warm = _solved(S, _bare(scale * sd * weights), warm, _tol(_ROUGH, S, n_eff))
         except (UnboundedProblem, NotConverged):
             return
         yield warm
 
 
-def _learnt_weights(S: Matrix, sd: Matrix, n_eff: float) -> tuple[Matrix, Solution]:
+def _learnt_weights(S: Matrix, sd: Matrix, n_eff: float, near: Solution | None = None) -> tuple[Matrix, Solution]:
     """Of each entry, from a plain fit and then from a weighted one, which is returned too."""
-    tol = _rough_tol(S, n_eff)
-    plain, _ = _strong_enough(S, sd, _PLAIN if len(S) < _LARGE else _FOLDED, None, tol)
+    tol = _tol(_ROUGH, S, n_eff)
+    plain, _ = _strong_enough(S, sd, _PLAIN if len(S) < _LARGE else _FOLDED, near, tol)
     weighted, _ = _strong_enough(S, sd * _weights(plain.precision, n_eff), _FOLDED, plain, tol)
     return _weights(weighted.precision, n_eff), weighted
 
@@ -224,11 +220,11 @@ def _ebic(solution: Solution, S: Matrix, n_eff: float) -> float:
     return float(fit + solution.n_edges * (np.log(n_eff) + 4.0 * _EBIC_GAMMA * np.log(len(S))))
 
 
-def _rough_tol(S: Matrix, n_eff: float) -> float:
-    return float(np.clip(_ROUGH * len(S) / n_eff, _TOL, _ROUGHEST))
+def _tol(of_one: float, S: Matrix, n_eff: float) -> float:
+    return float(np.clip(of_one * len(S) / n_eff, _FINEST, _ROUGHEST))
 
 
-def _solved(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _TOL) -> Solution:
+def _solved(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _FINEST) -> Solution:
     return graphical_lasso(S, penalties, penalize_diagonal=False, tol=tol, warm_start=warm)
 
 

@@ -58,10 +58,12 @@ class Estimate:
     location : (p,) array
     columns : Columns
         What is known of each column's variance beforehand.
-    noisy, back, noise : (p, p) array, (p, p) array, float
-        The covariance before denoising: the true one plus ``back`` E ``back``' for a symmetric Gaussian E with standard
-        deviation ``noise`` on the diagonal and ``noise``/√2 off it. What clipping may have changed unevenly
-        (``Radius.uneven``) is counted as if it were noise of the same size, in all directions.
+    whitened, unwhiten, spread : (p, p) arrays
+        The covariance of whitened rows before denoising, the way back, and how much more noise there is along some
+        directions than along others.
+    noise : float
+        What clipping may have changed unevenly (``Radius.uneven``) is counted as if it were noise of the same size, in
+        all directions.
     kurtosis : float
         Of the whitened norms: sampling noise of second moments has this many times the variance of Gaussian rows'.
     undetermined : (p,) array of bool
@@ -75,12 +77,26 @@ class Estimate:
     location: Vector
     columns: Columns
     undetermined: NDArray[np.bool_]
-    noisy: Vector
-    back: Vector
+    whitened: Vector
+    unwhiten: Vector
+    spread: Vector
     noise: float
     kurtosis: float
     denoised: Denoised
     n_eff: float
+
+    @property
+    def noisy(self) -> Vector:
+        """The covariance before denoising: the true one plus ``back`` E ``back``'.
+
+        E is a symmetric Gaussian matrix with standard deviation ``noise`` on the diagonal and ``noise``/√2 off it.
+        """
+        return _symmetric(self.unwhiten @ self.whitened @ self.unwhiten.T)
+
+    @property
+    def back(self) -> Vector:
+        """From the coordinates in which the noise is the same in all directions."""
+        return np.asarray(self.unwhiten @ np.linalg.cholesky(self.spread))
 
 
 def follow(recipe: Generator[Asked, list[Round], T], answer: Callable[[Asked], list[Round]]) -> T:
@@ -194,9 +210,9 @@ def _absorb(
         # A mean that is not near zero brings noise of its own: where that of second moments and mean together is E,
         # M - mm' has JEJ' with J = (I, -m).
         spread += 2.0 * (trust * mean_sd / sd) ** 2 * np.outer(mean, mean)
-    n, plain = setting.n_samples, noisy
-    along = np.ones(p) if first else _along_axes(np.diag(noisy), sd)
-    noisy = noisy / np.sqrt(np.outer(along, along))
+    n, whitened = setting.n_samples, noisy
+    along = np.sqrt(np.ones(p) if first else _along_axes(np.diag(noisy), sd))
+    noisy = noisy / along[:, None] / along
     result = denoise(
         noisy,
         sd,
@@ -206,7 +222,7 @@ def _absorb(
         last=last_bias is not None,
     )
     back = np.linalg.inv(whiten).T
-    covariance = back @ (result.matrix * np.sqrt(np.outer(along, along))) @ back.T
+    covariance = (back * along) @ result.matrix @ (back * along).T
     variance, noise = np.diag(covariance), sd * (back**2).sum(axis=1)
     if last_bias is not None:
         settled = columns.weighed_against(variance, noise, last_bias)
@@ -214,21 +230,25 @@ def _absorb(
         # The projection that stops the runaway: no column may leave the private interval of its variance.
         settled = np.clip(variance, columns.lowest, columns.highest)
     scale = np.sqrt(settled / variance)
-    covariance = covariance * np.outer(scale, scale)
-    back = scale[:, None] * back
+    covariance = covariance * scale[:, None] * scale
     n_eff = 1.0 / (1.0 / n + result.relative_sd**2 / 2.0)
     return Estimate(
-        covariance=(covariance + covariance.T) / 2.0,
+        covariance=_symmetric(covariance),
         location=location,
         columns=columns,
         undetermined=3.0 * noise * scale**2 > np.diag(covariance),
-        noisy=back @ plain @ back.T,
-        back=back @ np.linalg.cholesky(spread),
+        whitened=whitened,
+        unwhiten=scale[:, None] * back,
+        spread=spread,
         noise=float(np.hypot(sd, np.sqrt(2.0 / p) * radius.uneven)),
         kurtosis=radius.kurtosis,
         denoised=result,
         n_eff=float(n_eff),
     )
+
+
+def _symmetric(matrix: Vector) -> Vector:
+    return (matrix + matrix.T) / 2.0
 
 
 def _principal_whitening(covariance: Vector) -> Vector:

@@ -132,7 +132,9 @@ def edge_intervals(
     if p > 1:
         errors, without_edge = _simulated_errors(noisy, network, n_eff, generator)
         factor = float(np.quantile(errors, _CALIBRATED_AT) / norm.isf((1.0 - _CALIBRATED_AT) / 2.0))
-        p_value = _share_beyond(np.abs(z) / sd, without_edge if without_edge.size >= _FEWEST else errors)
+        upper = np.triu_indices(p, 1)
+        shares = _share_beyond(np.abs(z[upper]) / sd[upper], without_edge if without_edge.size >= _FEWEST else errors)
+        p_value[upper] = p_value.T[upper] = shares
     half = norm.isf((1.0 - level) / 2.0) * factor * sd
     return EdgeIntervals(
         estimate=_unit_diagonal(np.tanh(z)),
@@ -180,15 +182,17 @@ def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matri
     scale = 1.0 / np.sqrt(np.outer(diagonal, diagonal))
     r = np.clip(-corrected * scale, -_LARGEST, _LARGEST)
     np.fill_diagonal(r, 0.0)
+    square = r**2
     variance = np.zeros_like(r)
     for gram, size in noisy.precision_noise(precision):
-        # r moves with T_ij by -scale and with T_ii by -r/(2 T_ii); cov(T_ij, T_kl) = size (G_ik G_jl + G_il G_jk).
-        g, side = gram.diagonal(), r / (2.0 * diagonal[:, None])
-        own = side * g[:, None]
-        cross = 4.0 * scale * gram * own
-        variance += size * (scale**2 * (np.outer(g, g) + gram**2) + 2.0 * own**2 + 2.0 * own.T**2 + cross + cross.T)
-        variance += size * 4.0 * side * side.T * gram**2
-    return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - r**2))
+        # r moves with T_ij by -1/√(T_ii T_jj) and with T_ii by -r/(2 T_ii). With cov(T_ij, T_kl) = size (G_ik G_jl +
+        # G_il G_jk) and K = G/√(T_ii T_jj), the nine terms are these four.
+        K = gram * scale
+        own = K.diagonal()
+        both = own[:, None] + own
+        alone, joint = np.outer(own, own) * (1.0 - square), K**2 * (1.0 + square)
+        variance += size * (alone + joint + 2.0 * r * K * both + square * both**2 / 2.0)
+    return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - square))
 
 
 def _unit_diagonal(values: Matrix) -> Matrix:

@@ -15,6 +15,9 @@ __all__ = ["Problem", "check_count", "check_number", "check_penalty", "check_sym
 
 Matrix = NDArray[np.float64]
 
+# Variances between this and its inverse are as good as equal, and copies of S, penalty and solution are saved.
+_COMPARABLE = 8.0
+
 
 def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
     """``value`` as a square, finite, exactly symmetric matrix, not to be written to: it may be the caller's own.
@@ -87,9 +90,9 @@ def check_penalty(alpha: Any, p: int) -> float | Matrix:
 class Problem:
     """min −log det Θ + tr(SΘ) + Σ penalty_ij |Θ_ij| over Θ ≻ 0, with the diagonal's penalty folded into S.
 
-    Θ_ii > 0, so a penalty on the diagonal is linear: it adds to S_ii. The variables are then scaled by powers of two
-    d to variances in [1/2, 2]: with S → d S d and penalty → d penalty d the solution is Θ → Θ / (d d'), without
-    rounding. Nothing afterwards depends on the units of the variables.
+    Θ_ii > 0, so a penalty on the diagonal is linear: it adds to S_ii. Variables whose variances are far from one or
+    from each other are then scaled by powers of two d to variances in [1/2, 2]: with S → d S d and penalty →
+    d penalty d the solution is Θ → Θ / (d d'), without rounding. So units make no difference to what can be solved.
 
     Attributes
     ----------
@@ -118,8 +121,9 @@ class Problem:
         np.fill_diagonal(penalty, 0.0)
         if not np.all(folded.diagonal() > 0):
             return cls(folded, penalty, np.ones(len(S)), False)
-        d = power_of_two_scale(folded.diagonal())
-        if not np.all(d == 1.0):
+        d = np.ones(len(S))
+        if not (folded.diagonal().min() >= 1.0 / _COMPARABLE and folded.diagonal().max() <= _COMPARABLE):
+            d = power_of_two_scale(folded.diagonal())
             with np.errstate(over="ignore"):
                 folded = folded * d[:, None] * d
                 penalty *= d[:, None]
