@@ -31,12 +31,12 @@ _SCALES = 4.0 * 2.0 ** (-0.5 * np.arange(9.0))  # κ from 4 down to 0.25
 _DRAWS, _ENTRIES = 4, 40_000  # draws of noise: fewer for large matrices, whose losses average over more entries
 _PATIENCE = 2  # scales in a row that are worse before the search ends
 _PLAIN, _FOLDED = 0.7, 2.0  # κ of the fits from which weights come
-_LARGE = 200  # from so many columns on dense fits are avoided (no κ below 1, see also below) or reached step by step
+_LARGE = 200  # from so many columns on dense fits are avoided (see `_scales`) or reached step by step
 _SURE, _UNSURE = 4.0, 2.0  # partial correlations, in standard deviations, beyond and below which an edge is (un)sure
 _LEAST_WEIGHT = 0.02
-# Nats a column, of the fit and of those on the way; noise costs a hundred times more than the latter. They are given for
-# one effective record a column and fall with the number of these, down to the finest and from the roughest.
-_FINE, _ROUGH = 3e-4, 3e-3
+# Nats a column, of the fit and of those on the way: noise costs a hundred times more than the latter. Given for one
+# effective record a column, they fall with the number of these, down to the finest and from the roughest.
+_FINE, _ROUGH = 1e-3, 3e-3
 _FINEST, _ROUGHEST = 1e-5, 1e-3
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
 _CAUTIOUS = 0.5  # κ there
@@ -79,7 +79,7 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
         losses = ([_ebic(solution, S, n_eff)] for solution in _downhill(S, sd, n_eff, near))
     else:
         losses = _thinned_losses(S, noisy, n_eff, near, generator)
-    chosen = _best_scale(losses)
+    chosen = _best_scale(_scales(S), losses)
     solution, scale = _strong_enough(S, sd * weights, chosen, near, _tol(_FINE, S, n_eff))
     # Edges that looked certain contradict each other, or leave a direction without variance: they are noise.
     if scale > chosen or not is_positive_definite(solution.covariance - _IMPLAUSIBLE * noisy.denoised):
@@ -139,14 +139,19 @@ def with_weak_edges(network: Network, noisy: NoisyCovariance, n_eff: float) -> S
 
 def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:
     """The same fit to another matrix with the same law of noise: for simulation."""
-    weights, near = _learnt_weights(S, noisy.entry_sd, n_eff)
+    weights, near = _learnt_weights(S, noisy.entry_sd, n_eff, network.solution)
     return _strong_enough(S, noisy.entry_sd * weights, network.scale, near, _tol(_ROUGH, S, n_eff))[0].precision
 
 
-def _best_scale(losses: Iterable[list[float]]) -> float:
+def _scales(S: Matrix) -> Matrix:
+    """The κ to choose from, falling; fewer for large matrices."""
+    return _SCALES if len(S) < _LARGE else _SCALES[(_SCALES < 4.0) & (_SCALES >= 1.0)]
+
+
+def _best_scale(scales: Matrix, losses: Iterable[list[float]]) -> float:
     """The κ of least mean loss; smaller ones, which make dense and slow fits, are not tried once it has risen."""
-    best, least, risen = _SCALES[0], np.inf, 0
-    for scale, values in zip(_SCALES, losses, strict=False):
+    best, least, risen = scales[0], np.inf, 0
+    for scale, values in zip(scales, losses, strict=False):
         loss = float(np.mean(values))
         best, least, risen = (scale, loss, 0) if loss < least else (best, least, risen + 1)
         if risen == _PATIENCE:
@@ -172,7 +177,7 @@ def _thinned_losses(
 def _downhill(S: Matrix, sd: Matrix, n_eff: float, near: Solution) -> Iterator[Solution]:
     """Fits for falling κ, down to where there is no minimiser any more."""
     weights, warm = _learnt_weights(S, sd, n_eff, near)
-    for scale in _SCALES if len(S) < _LARGE else _SCALES[_SCALES >= 1.0]:
+    for scale in _scales(S):
         try:
             warm = _solved(S, _bare(scale * sd * weights), warm, _tol(_ROUGH, S, n_eff))
         except (UnboundedProblem, NotConverged):

@@ -1,6 +1,7 @@
 """From a release to a precision matrix, for free."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ class Recovered:
 
     Attributes
     ----------
-    precision, covariance : (p, p) arrays
-        Positive definite and inverse to each other.
+    covariance : (p, p) array
+        Positive definite.
     location : (p,) array
         The point about which the covariance is taken.
     n_eff : float
@@ -54,7 +55,6 @@ class Recovered:
         The covariance before denoising, with the law of its noise.
     """
 
-    precision: NDArray[np.float64]
     covariance: NDArray[np.float64]
     location: NDArray[np.float64]
     n_eff: float
@@ -65,6 +65,13 @@ class Recovered:
     saturated: bool
     columns: tuple[str, ...] | None
     noisy: NoisyCovariance
+
+    @cached_property
+    def precision(self) -> NDArray[np.float64]:
+        """The inverse of the covariance, positive definite; computed when first asked for."""
+        scale = np.sqrt(np.diag(self.covariance))
+        inverse = np.linalg.inv(self.correlation) / scale[:, None] / scale
+        return np.asarray((inverse + inverse.T) / 2.0)
 
     @property
     def correlation(self) -> NDArray[np.float64]:
@@ -82,7 +89,7 @@ class Recovered:
         notes += [
             f"{name}: {found.sum()}" for name in ("undetermined", "rebounded") if (found := getattr(self, name)).any()
         ]
-        facts = [f"{len(self.precision)} columns", f"n_eff = {self.n_eff:.4g}", *notes]
+        facts = [f"{len(self.covariance)} columns", f"n_eff = {self.n_eff:.4g}", *notes]
         return f"<Recovered: {', '.join(facts)}>"
 
 
@@ -144,7 +151,7 @@ def cautions(release: Release, found: Recovered) -> list[str]:
 
 def few_records(release: Release, found: Recovered) -> list[str]:
     """What to say where a release is worth fewer records than it has columns."""
-    p = len(found.precision)
+    p = len(found.covariance)
     if found.n_eff >= p:
         return []
     # n_eff grows with the square of n where privacy noise dominates.
@@ -187,7 +194,6 @@ def recovered(release: Release) -> Recovered:
     if release.event.rounds == "adaptive":
         estimate = _replay(release)
         return Recovered(
-            precision=_inverse(estimate.covariance) / scale,
             covariance=estimate.covariance * scale,
             location=_inside(release, centre + half * estimate.location),
             n_eff=estimate.n_eff,
@@ -210,7 +216,6 @@ def recovered(release: Release) -> Recovered:
         release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=DETECTION
     )
     return Recovered(
-        precision=_inverse(result.matrix) / scale,
         covariance=result.matrix * scale,
         location=_inside(release, release.origin),
         n_eff=release.n_eff,
@@ -251,7 +256,6 @@ def _merged(release: MergedRelease) -> Recovered:
     sampling = float(sum(w**2 * found.noisy.sampling for w, found in zip(weights, parts, strict=True)))
     noise = sd * (back**2).sum(axis=1)
     return Recovered(
-        precision=_inverse(covariance),
         covariance=covariance,
         location=_inside(release, release.origin),
         n_eff=float(1.0 / np.sum(weights**2 / [found.n_eff for found in parts])),
@@ -263,11 +267,6 @@ def _merged(release: MergedRelease) -> Recovered:
         columns=release.columns,
         noisy=NoisyCovariance(noisy, privacy, covariance, sampling),
     )
-
-
-def _inverse(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    inverse = np.linalg.inv(covariance)
-    return np.asarray((inverse + inverse.T) / 2.0)
 
 
 def _fills_norm(release: Release, covariance: NDArray[np.float64], location: NDArray[np.float64]) -> bool:

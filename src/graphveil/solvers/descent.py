@@ -300,7 +300,7 @@ def _solve_block(
         state = State(found, np.zeros_like(S))
     (precision, dual), workspace, status = answer, np.empty_like(S), np.empty(1)
     # The primal point is a little worse than the dual one that the prediction is about.
-    target = max(0.3 * allowed, n * _EPS)
+    target = max(0.5 * allowed, n * _EPS)
     sweeps, later = done, _LATER
     hopeful = state.is_close
     while sweeps < max_iter:
