@@ -42,6 +42,7 @@ CELLS = [
     ("band", 30, 4000, 1.0),
     ("scale-free", 30, 2500, 1.0),
 ]
+SMALL, MORE = 10, 5  # up to so many columns there are few pairs to count, and they are counted so many times more often
 SURVEYS = [("randhie", 20_000), ("fair", 6000), ("rwm5yr", 20_000), ("CPS1988", 20_000)]
 
 
@@ -91,14 +92,18 @@ def main():
             flush=True,
         )
 
+    def seeds(p):
+        return range(reps * MORE if p <= SMALL else reps)
+
     for kind, p, n, epsilon in CELLS:
-        add(kind, n, p, epsilon, [simulated(kind, p, n, epsilon, seed) for seed in range(reps)])
+        add(kind, n, p, epsilon, [simulated(kind, p, n, epsilon, seed) for seed in seeds(p)])
     for name, n in SURVEYS:
         loaded = surveys.load(name)
         if loaded is None:
             print(f"{name}: left out, its package is not installed")
             continue
-        add(name, n, loaded[0].shape[1], 1.0, [resampled(*loaded, n, seed) for seed in range(reps)])
+        p = loaded[0].shape[1]
+        add(name, n, p, 1.0, [resampled(*loaded, n, seed) for seed in seeds(p)])
     with RESULTS.open("w", newline="") as file:
         csv.writer(file).writerows([FIELDS, *table])
 

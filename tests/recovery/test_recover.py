@@ -177,9 +177,22 @@ def test_what_gaussian_rows_lose_is_lost_evenly():
     gaussian, student = (
         choose_radius(np.histogram(sizes, bins)[0].astype(float), 1.0, edges, p, noise=1e-3) for sizes in (norms, heavy)
     )
-    assert gaussian.kept < 0.97
+    assert gaussian.kept < 0.9
     assert gaussian.uneven < 0.1 * (1.0 - gaussian.kept)
+    assert gaussian.loses_evenly
     assert student.uneven > 0.3 * (1.0 - student.kept)
+    assert student.bias == 1.0 - student.kept
+    assert not student.loses_evenly
+
+
+def test_where_noise_hides_the_norms_all_that_is_lost_counts():
+    p, rng = 25, np.random.default_rng(0)
+    edges = norm_edges(p, 100.0, 1e-6)
+    counts = np.histogram(np.sqrt(rng.chisquare(p, size=100_000)), [0, *edges.inner, np.inf])[0].astype(float)
+    clear, hidden = (choose_radius(counts, sd, edges, p, noise=1e-3) for sd in (1.0, 500.0))
+    assert clear.loses_evenly
+    assert not hidden.loses_evenly
+    assert clear.value < hidden.value
 
 
 def test_only_a_release_can_be_recovered():

@@ -1,7 +1,9 @@
 """The radius to which whitened rows are shortened, from a noisy histogram of their norms.
 
 Shortening to R keeps the share c(R) = E min(r, R)²/E r² of the second moment and costs noise that grows with R². The
-best R minimises (1 - c)²p + p(p + 1)/2 (σ(R)/c)², the squared bias plus the variance of the rescaled matrix.
+best R minimises b²p + p(p + 1)/2 (σ(R)/c)², the squared bias plus the variance of the rescaled matrix. Gaussian rows
+lose the same in all directions, and dividing by c gives it back: what looks like their loss counts little in the bias
+b, as long as nothing else is seen and the noise of the histogram can hide little.
 """
 
 from dataclasses import dataclass, replace
@@ -22,6 +24,9 @@ _TOLL = 5.0  # squared standard deviations that a bin must hold to speak for row
 _PATIENCE = 10.0  # so much may speak against them before the tail is taken to have ended
 _AMPLE = 0.25  # of the moments' noise, times p: below it the tail is followed
 _KURTOSIS = (0.5, 10.0)  # beyond these it is noise
+_EVEN = 0.3  # of what Gaussian rows would lose too: norms alone do not prove that rows are Gaussian
+_MOSTLY = 0.2  # of the loss may be of another kind, or hidden by noise, before all of it counts
+_DEEPEST = 0.7  # share that Gaussian rows must keep: of rows that all have one length nothing is told by their norms
 _SMALLEST = 4  # no radius below the fifth edge: everything would be cut off
 
 
@@ -44,8 +49,9 @@ class Radius:
 
     ``kurtosis`` is E r⁴/(E r²)² over what it is for Gaussian rows: 1 for those, more for heavy tails. ``uneven`` is
     the share lost beyond what Gaussian rows would lose. They lose the same in all directions, which changes no
-    correlation; from which directions the rest is missing cannot be known. ``is_followed``: the tail was followed as
-    far as it can be seen.
+    correlation; from which directions the rest is missing cannot be known. ``bias`` is the share that is feared to be
+    missing from some of them: all of it, unless the loss is known to be even. ``is_followed``: the tail was followed
+    as far as it can be seen.
     """
 
     value: float
@@ -53,7 +59,13 @@ class Radius:
     tail: float
     kurtosis: float
     uneven: float
+    bias: float
     is_followed: bool = False
+
+    @property
+    def loses_evenly(self) -> bool:
+        """Whether what is lost is known to be missing from all directions alike."""
+        return self.bias < 1.0 - self.kept
 
 
 def norm_edges(p: int, cap: float, noise: float) -> Edges:
@@ -70,10 +82,10 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float)
     Where there is little noise, what is cut off is the larger error, and the tail is looked for more closely.
     """
     last = _end_of_tail(counts, sd, edges, p)
-    close = _balanced(counts, edges, p, noise, _followed(counts, sd, edges, p, last))
+    close = _balanced(counts, sd, edges, p, noise, _followed(counts, sd, edges, p, last))
     if noise * close.value**2 * p < _AMPLE:
         return replace(close, is_followed=True)
-    return _balanced(counts, edges, p, noise, last)
+    return _balanced(counts, sd, edges, p, noise, last)
 
 
 def _end_of_tail(counts: Vector, sd: float, edges: Edges, p: int) -> int:
@@ -102,7 +114,7 @@ def _doubts(edges: Edges, p: int) -> Vector:
     return np.asarray(np.log2(np.maximum(edges.upper / (_FAR * np.sqrt(p)), 1.0)))
 
 
-def _balanced(counts: Vector, edges: Edges, p: int, noise: float, last: int) -> Radius:
+def _balanced(counts: Vector, sd: float, edges: Edges, p: int, noise: float, last: int) -> Radius:
     """The best radius if there is nothing beyond the bin ``last``."""
     upper = edges.upper
     counts = np.where(np.arange(counts.size) <= last, counts, 0.0)
@@ -112,21 +124,27 @@ def _balanced(counts: Vector, edges: Edges, p: int, noise: float, last: int) -> 
     radii = upper[min(_SMALLEST, upper.size - 1) :]
     kept = np.array([(counts * np.minimum(squares, radius**2)).sum() / total for radius in radii])
     kept = np.clip(kept, 0.005, 1.0)
-    cost = (1.0 - kept) ** 2 * p + p * (p + 1) / 2.0 * (noise * radii**2 / kept) ** 2
-    best = int(np.argmin(cost))
     rows = max(float(counts.sum()), 1.0)
+    gaussian = _kept_of_gaussian(p, p * rows / total * radii**2)
+    uneven = np.maximum(gaussian - kept, 0.0)
+    other = uneven + sd * np.sqrt(counts.size) / rows
+    is_even = (gaussian > _DEEPEST) & (other < _MOSTLY * (1.0 - kept))
+    bias = np.where(is_even, other + _EVEN * (1.0 - kept), 1.0 - kept)
+    cost = bias**2 * p + p * (p + 1) / 2.0 * (noise * radii**2 / kept) ** 2
+    best = int(np.argmin(cost))
     fourth = float((counts * squares**2).sum()) * rows / total**2 * p / (p + 2.0)
     return Radius(
         value=float(radii[best]),
         kept=float(kept[best]),
         tail=float(upper[last]),
         kurtosis=float(np.clip(fourth, *_KURTOSIS)),
-        uneven=max(_kept_of_gaussian(p, p * rows / total * radii[best] ** 2) - float(kept[best]), 0.0),
+        uneven=float(uneven[best]),
+        bias=float(bias[best]),
     )
 
 
-def _kept_of_gaussian(p: int, square: float) -> float:
+def _kept_of_gaussian(p: int, square: Vector) -> Vector:
     """E min(χ², R²)/p, the share that standard Gaussian rows of p columns keep when shortened to R."""
     from scipy.stats import chi2
 
-    return float(chi2.cdf(square, p + 2) + square / p * chi2.sf(square, p))
+    return np.asarray(chi2.cdf(square, p + 2) + square / p * chi2.sf(square, p))

@@ -129,12 +129,12 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
             # What clipping may have taken from one column, and how well the share it took is known at all.
             counted = noise * np.sqrt(edges.upper.size)
             given_back = radius.is_followed and len(questions) > 1
-            lost = (1.0 - radius.kept) * (_NOT_GIVEN_BACK if given_back else 1.0)
+            lost = radius.bias * (_NOT_GIVEN_BACK if given_back else 1.0)
             bias = float(np.hypot(lost * np.sqrt(p), counted))
         else:
             guess = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
             constant = 0.0 if setting.centred else min(_CONSTANT, guess)
-            radius, bias = Radius(guess, kept=1.0, tail=guess, kurtosis=1.0, uneven=0.0), 0.0
+            radius, bias = Radius(guess, kept=1.0, tail=guess, kurtosis=1.0, uneven=0.0, bias=0.0), 0.0
             questions = [(Moments(radius.value, constant, row_map), share)]
         answers = yield questions
         last_bias = bias if number == len(parts) - 1 else None
@@ -163,8 +163,9 @@ def _questions(
     excess = _EXCESS * share if last else 0.0
     radius = choose_radius(norms.values["counts"], norms.sd("counts"), edges, p, setting.noise(rest - excess))
     beyond = radius.tail**2 - radius.value**2
-    if excess and (radius.tail < 1.05 * radius.value or beyond * setting.noise(excess) * np.sqrt(2.0 * p) > 1.0):
-        excess = 0.0  # nothing was cut off, or it would drown
+    is_known = radius.loses_evenly or radius.tail < 1.05 * radius.value
+    if excess and (is_known or beyond * setting.noise(excess) * np.sqrt(2.0 * p) > 1.0):
+        excess = 0.0  # what was cut off is known without asking, or would drown
     constant = 0.0 if setting.centred else min(_CONSTANT, radius.value)
     questions: Asked = [(Moments(radius.value, constant, row_map), rest - excess)]
     if excess:
