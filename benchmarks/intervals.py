@@ -59,6 +59,8 @@ def judged(rows, theta, epsilon, seed, **domain):
         truth != 0,
     )
     false = np.sum(chosen & ~edges) / max(chosen.sum(), 1)
+    if not edges.any():
+        return model.n_eff_, 1.0, inside.mean(), np.nan, false, np.nan
     return model.n_eff_, 1.0, inside.mean(), inside[edges].mean(), false, np.sum(chosen & edges) / edges.sum()
 
 

@@ -44,3 +44,20 @@ def test_an_unlucky_variance_is_not_taken_at_its_word():
 def test_where_nothing_was_asked_the_round_is_all_there_is():
     settled = columns([1.0, 1.0], [np.inf, np.inf]).weighed_against(np.array([0.3, 5.0]), np.array([0.1, 0.1]), 0.0)
     assert settled == pytest.approx([0.3, 5.0])
+
+
+def test_where_most_of_a_variance_is_gone_the_larger_one_is_taken():
+    """True variance 1, known to be 0.4 ± 0.4; a round has 0.08 of it. It made errors of up to 8 on one survey."""
+    known = columns([0.4] + [1.0] * 16, [0.4] + [0.1] * 16)
+    settled = known.weighed_against(np.array([0.08] + [1.0] * 16), np.array([0.01] + [0.03] * 16), 0.1)
+    assert 0.4 < settled[0] < 2.0
+    assert settled[1:] == pytest.approx(1.0, abs=0.05)
+
+
+def test_what_clipping_took_evenly_is_not_feared():
+    """Heavy tails: a tenth is cut, but no column disagrees by more than the noise of what was known."""
+    rng = np.random.default_rng(0)
+    known = columns(1.0 + 0.2 * rng.standard_normal(20), [0.2] * 20)
+    rounds = 1.0 + 0.03 * rng.standard_normal(20)
+    settled = known.weighed_against(rounds, np.full(20, 0.03), 0.17)
+    assert np.std(settled) < 0.5 * np.std(known.variance)

@@ -24,6 +24,7 @@ _CELLS, _ZOOM = 0.04, 0.04  # only where a column needs narrower bounds and can 
 _ZOOM_MEAN = 0.2  # of the zoom
 _DROWNED = 2.5  # a variance below this many of its standard deviations asks for narrower bounds
 _INTERVAL = 0.5  # half-width, in standard deviations, of the interval onto which later rounds are projected
+_GONE = (0.7, 0.4)  # shares of a variance: a round that has less of it is doubted, and not believed at all
 _MOST_LOST = 0.2  # narrower bounds are looked for only if the counts can place them to within this share of the rows
 _LEAST_LOST = 0.03
 _WIDEST_WINDOW = 0.3  # half-width; wider is hardly narrower than the public bounds
@@ -99,20 +100,27 @@ class Columns:
 
         Those known beforehand are unbiased but noisy. A round's are sharp, but clipping cuts rare large rows, and
         what it cuts may belong to one column, which then comes out too small by all of it: √p times ``bias``. That is
-        thought possible from half a standard deviation of disagreement on, and certain beyond two. A share of the
-        variance is cut, and one that noise has made small beforehand must not make the bias look small: half a
-        standard deviation is added to it.
+        thought possible from half a standard deviation of disagreement on, and certain beyond two; but no larger than
+        all columns together show, in units of their noise. A share of the variance is cut, and one that noise has made
+        small beforehand must not make the bias look small: half a standard deviation is added to it.
+
+        Where most of a variance is gone, what was known beforehand is taken, however noisy: an inverse suffers without
+        bound from a variance that is too small, and little from one that is too large.
         """
-        square, apart = self.sd**2, variance - self.variance
+        square, apart, noise = self.sd**2, variance - self.variance, np.hypot(self.sd, sd)
         plausible = np.maximum(self.variance, 0.0) + 0.5 * self.sd
-        doubt = np.clip(-apart / np.hypot(self.sd, sd) - 0.5, 0.0, 1.0)
+        doubt = np.clip(-apart / noise - 0.5, 0.0, 1.0)
         size = np.maximum(doubt * min(bias * np.sqrt(variance.size), 1.0), bias)
+        shown = max(float(np.mean((apart / noise) ** 2)) - 1.0, 0.0) + np.sqrt(2.0 / variance.size)
+        begins, ends = _GONE
         with np.errstate(invalid="ignore"):  # where nothing was asked beforehand
-            bias_square = np.maximum((size * plausible) ** 2, apart**2 - 4.0 * (square + sd**2))
-            trust = np.where(np.isinf(square), 1.0, square / (square + sd**2 + bias_square))
+            feared = np.minimum((size * plausible) ** 2, shown * noise**2)
+            bias_square = np.maximum(feared, apart**2 - 4.0 * noise**2)
+            gone = np.clip((begins * self.variance - variance) / ((begins - ends) * np.abs(self.variance)), 0.0, 1.0)
+            trust = np.where(np.isinf(square), 1.0, (1.0 - gone) * square / (square + sd**2 + bias_square))
+            unsure = (1.0 - trust) ** 2 * square + trust**2 * (sd**2 + bias_square)
         best = np.maximum(self.variance + trust * apart, 0.02 * variance)
-        unsure = np.where(np.isinf(square), 0.0, trust * (sd**2 + bias_square))
-        return cautious(best, np.sqrt(unsure))
+        return cautious(best, np.sqrt(np.where(np.isinf(square), 0.0, unsure)))
 
 
 def column_rounds(setting: Setting) -> Generator[Asked, list[Round], tuple[Columns, float]]:
