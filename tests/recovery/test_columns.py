@@ -61,3 +61,10 @@ def test_what_clipping_took_evenly_is_not_feared():
     rounds = 1.0 + 0.03 * rng.standard_normal(20)
     settled = known.weighed_against(rounds, np.full(20, 0.03), 0.17)
     assert np.std(settled) < 0.5 * np.std(known.variance)
+
+
+def test_a_round_that_has_more_than_was_known_is_believed():
+    """Clipping takes away. True variance 1; what was known is three standard deviations too small."""
+    known = columns([0.86] + [1.0] * 9, [0.046] * 10)
+    settled = known.weighed_against(np.array([1.02] + [1.0] * 9), np.full(10, 0.02), 0.04)
+    assert settled[0] > 0.94

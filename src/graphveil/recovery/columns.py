@@ -115,7 +115,8 @@ class Columns:
         begins, ends = _GONE
         with np.errstate(invalid="ignore"):  # where nothing was asked beforehand
             feared = np.minimum((size * plausible) ** 2, shown * noise**2)
-            bias_square = np.maximum(feared, apart**2 - 4.0 * noise**2)
+            # Clipping takes away: a round that has more than was known is not the one in doubt.
+            bias_square = np.maximum(feared, np.where(apart < 0.0, apart**2 - 4.0 * noise**2, 0.0))
             gone = np.clip((begins * self.variance - variance) / ((begins - ends) * np.abs(self.variance)), 0.0, 1.0)
             trust = np.where(np.isinf(square), 1.0, (1.0 - gone) * square / (square + sd**2 + bias_square))
             unsure = (1.0 - trust) ** 2 * square + trust**2 * (sd**2 + bias_square)
