@@ -68,3 +68,15 @@ def test_a_round_that_has_more_than_was_known_is_believed():
     known = columns([0.86] + [1.0] * 9, [0.046] * 10)
     settled = known.weighed_against(np.array([1.02] + [1.0] * 9), np.full(10, 0.02), 0.04)
     assert settled[0] > 0.94
+
+
+def test_a_variance_that_noise_made_negative_leaves_room_for_a_large_one():
+    known = columns([-0.06] + [1.0] * 16, [0.3] + [0.1] * 16)
+    settled = known.weighed_against(np.array([0.065] + [1.0] * 16), np.array([0.007] + [0.03] * 16), 0.1)
+    assert settled[0] > 0.3
+
+
+def test_where_all_columns_are_known_badly_the_round_is_what_there_is():
+    known = columns([2.2, 0.1, 1.5, 0.4, 1.9], [1.0] * 5)
+    settled = known.weighed_against(np.full(5, 1.0), np.full(5, 0.1), 0.05)
+    assert settled == pytest.approx(1.0, abs=0.2)

@@ -25,6 +25,7 @@ _ZOOM_MEAN = 0.2  # of the zoom
 _DROWNED = 2.5  # a variance below this many of its standard deviations asks for narrower bounds
 _INTERVAL = 0.5  # half-width, in standard deviations, of the interval onto which later rounds are projected
 _GONE = (0.7, 0.4)  # shares of a variance: a round that has less of it is doubted, and not believed at all
+_VAGUE = 0.3  # relative noise of most columns' variances from which on that says nothing
 _MOST_LOST = 0.2  # narrower bounds are looked for only if the counts can place them to within this share of the rows
 _LEAST_LOST = 0.03
 _WIDEST_WINDOW = 0.3  # half-width; wider is hardly narrower than the public bounds
@@ -105,20 +106,23 @@ class Columns:
         small beforehand must not make the bias look small: half a standard deviation is added to it.
 
         Where most of a variance is gone, what was known beforehand is taken, however noisy: an inverse suffers without
-        bound from a variance that is too small, and little from one that is too large.
+        bound from a variance that is too small, and little from one that is too large. Not so where all columns are
+        known so badly that a round will have less than was thought of many.
         """
         square, apart, noise = self.sd**2, variance - self.variance, np.hypot(self.sd, sd)
         plausible = np.maximum(self.variance, 0.0) + 0.5 * self.sd
         doubt = np.clip(-apart / noise - 0.5, 0.0, 1.0)
         size = np.maximum(doubt * min(bias * np.sqrt(variance.size), 1.0), bias)
         shown = max(float(np.mean((apart / noise) ** 2)) - 1.0, 0.0) + np.sqrt(2.0 / variance.size)
-        begins, ends = _GONE
+        known, (begins, ends) = cautious(self.variance, self.sd), _GONE
         with np.errstate(invalid="ignore"):  # where nothing was asked beforehand
             feared = np.minimum((size * plausible) ** 2, shown * noise**2)
             # Clipping takes away: a round that has more than was known is not the one in doubt.
             bias_square = np.maximum(feared, np.where(apart < 0.0, apart**2 - 4.0 * noise**2, 0.0))
-            gone = np.clip((begins * self.variance - variance) / ((begins - ends) * np.abs(self.variance)), 0.0, 1.0)
-            trust = np.where(np.isinf(square), 1.0, (1.0 - gone) * square / (square + sd**2 + bias_square))
+            there = np.clip((variance / known - ends) / (begins - ends), 0.0, 1.0)
+            if np.median(self.sd / known) > _VAGUE:
+                there = np.ones(variance.size)
+            trust = np.where(np.isinf(square), 1.0, there * square / (square + sd**2 + bias_square))
             unsure = (1.0 - trust) ** 2 * square + trust**2 * (sd**2 + bias_square)
         best = np.maximum(self.variance + trust * apart, 0.02 * variance)
         return cautious(best, np.sqrt(np.where(np.isinf(square), 0.0, unsure)))
