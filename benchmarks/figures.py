@@ -45,7 +45,7 @@ def accuracy():
     axes.axvline(1.0, color="black", lw=0.8, ls=":")
     axes.annotate("answering zero", (1.0, len(rows) - 0.3), xytext=(5, 0), textcoords="offset points", fontsize=9)
     axes.set_xscale("log")
-    axes.set_xlim(4e-3, 2e3)
+    axes.set_xlim(3e-3, 2e3)
     axes.set_ylim(-0.6, len(rows) + 0.1)
     axes.set_yticks(range(len(rows)), [row["what"] for row in rows])
     axes.set_xlabel("relative Frobenius error of the precision matrix (median)")

@@ -50,7 +50,10 @@ __all__ = [
 
 
 def _symmetric(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return a finite symmetric matrix, freed of the asymmetry that rounding leaves, or refuse it by name."""
+    """Return a finite symmetric matrix, freed of the asymmetry that rounding leaves, or refuse it by name.
+
+    It may be the caller's own: not to be written to.
+    """
     rule = "a symmetric matrix of finite numbers"
     matrix = None
     with suppress(TypeError, ValueError):  # the error below carries no context: numpy's would quote an entry

@@ -198,7 +198,7 @@ def _strong_enough(
 ) -> tuple[Solution, float]:
     """Solve with κ, or with the first multiple of it that has a solution; and say which.
 
-    ``near`` is a solution for about the same penalties at κ = 2, if there is one.
+    ``near`` is where to start, if anything is known: at best a solution for about the same penalties at κ = 2.
     """
     while True:
         try:
@@ -226,7 +226,8 @@ def _ebic(solution: Solution, S: Matrix, n_eff: float) -> float:
 
 
 def _tol(of_one: float, S: Matrix, n_eff: float) -> float:
-    return float(np.clip(of_one * len(S) / n_eff, _FINEST, _ROUGHEST))
+    """Nats a column; twice as many for large matrices, whose fits take long."""
+    return float(np.clip(of_one * len(S) / n_eff, _FINEST, _ROUGHEST)) * (1.0 if len(S) < _LARGE else 2.0)
 
 
 def _solved(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _FINEST) -> Solution:
