@@ -491,7 +491,7 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
                     W[i, j] = W[j, i]
             _mirror(W, first)
         # Convergence is linear at last, so the ascents still to come are a geometric series. The first two are not part
-        # of it, because coefficients enter and leave: the second is at most a seventh or so, what follows a twentieth.
+        # of it, because coefficients enter and leave: guesses, which cost a certificate where they are too small.
         ratio = 0.15 if sweep == 0 else 0.05
         if sweep > 1:
             ratio = min(ascent / previous, 0.9) if previous > 0.0 else 0.9
