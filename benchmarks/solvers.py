@@ -314,19 +314,19 @@ def indefinite(table, sizes, seed, repeats):
 
             def attempt(alpha=alpha, noisy=noisy):
                 try:
-                    return f"gap {graphical_lasso(noisy, alpha, penalize_diagonal=False).gap:.0e}"
+                    return graphical_lasso(noisy, alpha, penalize_diagonal=False)
                 except UnboundedProblem as error:
-                    return f"certificate {error.recession:.1e}, safe from {error.safe_alpha:.3f}"
+                    return error
 
-            table.add(
-                "indefinite",
-                case,
-                f"noisy, alpha {alpha}",
-                median_cpu(attempt, repeats=repeats),
-                attempt(),
-                reference,
-                eigh,
-            )
+            seconds, found = median_cpu(attempt, repeats=repeats), attempt()
+            if isinstance(found, UnboundedProblem):
+                note = f"certificate {found.recession:.1e}, safe from {found.safe_alpha:.3f}"
+            else:
+                density = np.mean(found.precision != 0)
+                note = f"gap {found.gap:.0e}, density {density:.0%}"
+                as_dense = median_cpu(ours, S, alpha_for(S, density), ACCURACY, repeats=repeats)
+                table.add("indefinite", case, f"definite, {density:.0%} dense", as_dense, "", reference, eigh)
+            table.add("indefinite", case, f"noisy, alpha {alpha}", seconds, note, reference, eigh)
 
 
 def threads(table, sizes, seed):

@@ -21,7 +21,7 @@ def candidate(seed, p, share, sweeps):
     penalty = np.full((p, p), np.quantile(off[off > 0], 1 - share))
     np.fill_diagonal(penalty, 0.0)
     W, B = (np.eye(p) if seed % 2 else soft_threshold(S, penalty)), np.zeros((p, p))
-    descend(S, penalty, W, B, 0.0, sweeps, np.empty(1))
+    descend(S, penalty, W, B, 0.0, sweeps, False, np.empty(1))
     precision, dual = np.empty((p, p)), np.empty((p, p))
     linear, edges = assemble(S, penalty, W, B, 0.5, precision, dual)
     assert edges == np.count_nonzero(np.triu(precision, 1))

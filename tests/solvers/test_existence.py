@@ -7,8 +7,16 @@ import pytest
 
 from graphveil import graphical_lasso
 from graphveil.exceptions import NotConverged, UnboundedProblem
+from graphveil.solvers import descent
 from graphveil.solvers.definite import is_positive_definite
-from graphveil.solvers.existence import Recession, interior_point, recession_value, safe_shift, soft_threshold
+from graphveil.solvers.existence import (
+    Recession,
+    interior_point,
+    point_in_box,
+    recession_value,
+    safe_shift,
+    soft_threshold,
+)
 from solvers.problems import assert_certified, assert_proves_unbounded, correlation, make, symmetric_noise
 
 
@@ -180,6 +188,16 @@ def test_work_is_bounded_at_the_boundary():
             break
         assert time.process_time() - before < 5
     assert high - low < 0.05
+
+
+@pytest.mark.parametrize(("p", "sigma", "alpha"), [(100, 0.05, 0.06), (100, 0.05, 0.03), (150, 0.1, 0.1)])
+def test_a_definite_start_outside_the_box_saves_the_search(p, sigma, alpha, monkeypatch):
+    """No point of the box is known at first, and none is looked for."""
+    S = noisy(p, sigma, 1)
+    assert np.linalg.eigvalsh(S)[0] < -0.3
+    assert point_in_box(S, box(S, alpha)) is None
+    monkeypatch.setattr(descent, "interior_point", None)
+    assert_certified(graphical_lasso(S, alpha, penalize_diagonal=False), S, alpha, False, 1e-6)
 
 
 def test_interior_point_is_in_the_box():

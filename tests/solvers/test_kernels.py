@@ -32,7 +32,7 @@ def test_sweeps_keep_w_definite_and_end_at_the_dual_optimum(kind):
     W, B, status = interior_point(S, penalty), np.zeros_like(S), np.empty(1)
     best = graphical_lasso(S, penalty, penalize_diagonal=False, tol=1e-10).objective - 40
     for _ in range(20):
-        assert kernels.descend(S, penalty, W, B, 1e-14, 1, status) == 1
+        assert kernels.descend(S, penalty, W, B, 1e-14, 1, False, status) == 1
         assert np.array_equal(W, W.T)
         assert np.array_equal(W.diagonal(), S.diagonal())
         assert np.linalg.eigvalsh(W)[0] > 0
@@ -47,7 +47,7 @@ def test_the_guard_keeps_an_infeasible_start_definite(seed):
     S = correlation(rng, 25, 50) + 0.4 * symmetric_noise(rng, 25)
     W, B, status = np.diag(S.diagonal()), np.zeros_like(S), np.empty(1)
     for _ in range(10):
-        kernels.descend(S, box(S, 0.05 * seed), W, B, 1e-12, 1, status)
+        kernels.descend(S, box(S, 0.05 * seed), W, B, 1e-12, 1, False, status)
         assert np.linalg.eigvalsh(W)[0] > 0
 
 

@@ -29,13 +29,21 @@ from numpy.typing import NDArray
 
 from graphveil.solvers.definite import is_positive_definite, smallest_pivot
 
-__all__ = ["Recession", "interior_point", "negative_variance", "recession_value", "safe_shift", "soft_threshold"]
+__all__ = [
+    "Recession",
+    "interior_point",
+    "negative_variance",
+    "point_in_box",
+    "recession_value",
+    "safe_shift",
+    "soft_threshold",
+]
 
 Matrix = NDArray[np.float64]
 
 # Noise on a correlation matrix is decided in 1 to 10 decompositions, within 5% of the boundary in 20 to 50.
 _MAX_DECOMPOSITIONS = 120
-_SHARES = (0.5, 0.25, 0.1, 0.03, 0.01, 0.0)
+_SHARES = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 _COMFORTABLE = 1e-3
 _EPS = float(np.finfo(float).eps)
 
@@ -73,21 +81,26 @@ def interior_point(S: Matrix, penalty: Matrix) -> Matrix | Recession | None:
 
     A value of zero to rounding counts as a proof: within rounding of S there is then a matrix without a minimiser.
     """
-    shrunken = soft_threshold(S, penalty)
-    # (1 − c) S + c diag S, as far as the box allows: c = 1 is nearest to the solution, small c are definite whenever S
-    # is semidefinite. A start that is nearly singular makes the first sweep slow.
-    best, pivot = shrunken, smallest_pivot(shrunken)
+    found = point_in_box(S, penalty)
+    return found if found is not None else _pair_proof(S, penalty) or _douglas_rachford(S, penalty, _MAX_DECOMPOSITIONS)
+
+
+def point_in_box(S: Matrix, penalty: Matrix) -> Matrix | None:
+    """A positive definite point of the box that needs no search, or None.
+
+    (1 − c) S + c diag S, as far as the box allows: c = 1 is nearest to the solution, small c are definite whenever S
+    is semidefinite. A start that is nearly singular makes the first sweep slow.
+    """
+    best, pivot = S, -np.inf
     for c in _SHARES:
-        if pivot > _COMFORTABLE:
-            break
         candidate = S - np.clip(c * S, -penalty, penalty)
         np.fill_diagonal(candidate, S.diagonal())
         smallest = smallest_pivot(candidate)
         if smallest > pivot:
             best, pivot = candidate, smallest
-    if pivot > 4 * len(S) * _EPS:
-        return best
-    return _pair_proof(S, penalty, shrunken) or _douglas_rachford(S, penalty, _MAX_DECOMPOSITIONS)
+        if pivot > _COMFORTABLE:
+            break
+    return best if pivot > 4 * len(S) * _EPS else None
 
 
 def _proof(S: Matrix, penalty: Matrix, D: Matrix) -> Recession | None:
@@ -97,9 +110,9 @@ def _proof(S: Matrix, penalty: Matrix, D: Matrix) -> Recession | None:
     return Recession(D, value) if value <= rounding else None
 
 
-def _pair_proof(S: Matrix, penalty: Matrix, shrunken: Matrix) -> Recession | None:
+def _pair_proof(S: Matrix, penalty: Matrix) -> Recession | None:
     """Two variables with |S_ij| − A_ij ≥ √(S_ii S_jj) have no positive definite W of their own."""
-    root = np.sqrt(S.diagonal())
+    root, shrunken = np.sqrt(S.diagonal()), soft_threshold(S, penalty)
     excess = np.abs(shrunken) / root[:, None] / root
     np.fill_diagonal(excess, 0.0)
     i, j = divmod(int(excess.argmax()), len(S))

@@ -381,13 +381,13 @@ def _mirror(W, first):  # type: ignore[no-untyped-def]
 
 
 @njit(
-    int64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, float64, int64, _VECTOR),
+    int64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, float64, int64, boolean, _VECTOR),
     cache=True,
     nogil=True,
     error_model="numpy",
     fastmath={"contract"},
 )
-def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-untyped-def]
+def descend(S, penalty, W, B, target, max_sweeps, on_trial, status):  # type: ignore[no-untyped-def]
     """Sweep over the rows of W until the ascent still to come is predicted to be at most ``target``.
 
     Parameters
@@ -401,6 +401,8 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
         In nats of log-determinant.
     max_sweeps : int
         Most sweeps to do.
+    on_trial : bool
+        Whether W may be outside the box, and is given up when rows are still damped after two sweeps, or many before.
     status : vector of 1, written
         Ascent predicted to remain; infinite if a row was damped in the last sweep.
 
@@ -423,6 +425,8 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
     previous = np.inf
     status[0] = np.inf
     row_target = 0.1 * target / n
+    # Without a minimiser nearly all rows are damped, and each takes a hundred times as long as others do.
+    few = 2 + n // 64
     for sweep in range(max_sweeps):
         ascent = 0.0
         damped = 0
@@ -490,6 +494,9 @@ def descend(S, penalty, W, B, target, max_sweeps, status):  # type: ignore[no-un
                 for i in range(first, last):
                     W[i, j] = W[j, i]
             _mirror(W, first)
+            if on_trial and damped > (few if sweep < 2 else 0):
+                status[0] = np.inf
+                return sweep + 1
         # Convergence is linear at last, so the ascents still to come are a geometric series. The first two are not part
         # of it, because coefficients enter and leave: guesses, which cost a certificate where they are too small.
         ratio = 0.15 if sweep == 0 else 0.05
