@@ -80,3 +80,47 @@ def test_where_all_columns_are_known_badly_the_round_is_what_there_is():
     known = columns([2.2, 0.1, 1.5, 0.4, 1.9], [1.0] * 5)
     settled = known.weighed_against(np.full(5, 1.0), np.full(5, 0.1), 0.05)
     assert settled == pytest.approx(1.0, abs=0.2)
+
+
+LARGE_OR_SMALL = np.geomspace(0.01, 100.0, 20)
+
+
+def lost(shares, noise=0.05):
+    """What is feared of a round that has these shares of variances over four decades."""
+    draws = np.random.default_rng(0).standard_normal(20)
+    known = columns(LARGE_OR_SMALL * (1.0 + noise * draws), noise * LARGE_OR_SMALL)
+    seen = shares * LARGE_OR_SMALL
+    return known.unevenness(seen, 0.01 * seen, 0.1)
+
+
+def test_a_loss_that_all_columns_share_is_hardly_feared():
+    assert lost(np.full(20, 0.75)) < 0.4
+
+
+@pytest.mark.parametrize("hit", [1, 5, 10])
+def test_a_loss_of_some_columns_is_feared(hit):
+    shares = np.ones(20)
+    shares[:hit] = 0.5
+    assert lost(shares) == 1.0
+
+
+def test_a_loss_is_feared_where_noise_could_hide_where_it_went():
+    assert lost(np.full(20, 0.75), noise=1.0) == 1.0
+
+
+def test_a_loss_is_feared_where_little_is_known():
+    few, nothing_asked = columns([1.0] * 9, [0.01] * 9), columns([1.0] * 20, [np.inf] * 20)
+    assert few.unevenness(np.full(9, 0.75), np.full(9, 0.01), 0.1) == 1.0
+    assert nothing_asked.unevenness(np.full(20, 0.75), np.full(20, 0.01), 0.1) == 1.0
+
+
+def test_a_loss_too_small_to_matter_is_left_as_it_is():
+    assert columns([1.0] * 20, [0.01] * 20).unevenness(np.full(20, 0.99), np.full(20, 0.01), 0.02) == 1.0
+
+
+def test_the_common_factor_is_what_all_columns_lost():
+    known = columns(LARGE_OR_SMALL, 0.1 * LARGE_OR_SMALL)
+    seen = 0.7 * LARGE_OR_SMALL
+    assert known.common_factor(seen, 0.01 * seen) == pytest.approx(0.7, abs=0.005)
+    assert known.common_factor(1.3 * LARGE_OR_SMALL, seen) == 1.0
+    assert columns(LARGE_OR_SMALL, 9.0 * LARGE_OR_SMALL).common_factor(seen, seen) == 1.0  # may be noise

@@ -26,6 +26,10 @@ _DROWNED = 2.5  # a variance below this many of its standard deviations asks for
 _INTERVAL = 0.5  # half-width, in standard deviations, of the interval onto which later rounds are projected
 _GONE = (0.7, 0.4)  # shares of a variance: a round that has less of it is doubted, and not believed at all
 _VAGUE = 0.3  # relative noise of most columns' variances from which on that says nothing
+_ENOUGH = 10  # columns that must agree before a loss is thought to be even,
+_WORTH = 0.05  # and the least loss for which that matters;
+_UNSEEN = 0.1  # of the variance of their noise, which differences of that size stay hidden in
+_EVEN = (0.3, 0.6)  # share of it that is feared to be uneven: at least, and so large that all of it is
 _MOST_LOST = 0.2  # narrower bounds are looked for only if the counts can place them to within this share of the rows
 _LEAST_LOST = 0.03
 _WIDEST_WINDOW = 0.3  # half-width; wider is hardly narrower than the public bounds
@@ -95,6 +99,36 @@ class Columns:
     low: Vector
     high: Vector
     rebounded: NDArray[np.bool_]
+
+    def common_factor(self, variance: Vector, sd: Vector) -> float:
+        """What share of the variances known beforehand a round has, one for all columns; 1 unless clearly less."""
+        weight = self.variance / np.hypot(self.sd, sd) ** 2
+        gone = 1.0 - float(variance @ weight / (self.variance @ weight))
+        if gone <= 0.0:
+            return 1.0
+        # Shrunk towards nothing (James and Stein): what is gone may be noise.
+        return 1.0 - gone * max(1.0 - 1.0 / (gone**2 * float(self.variance @ weight)), 0.0)
+
+    def unevenness(self, variance: Vector, sd: Vector, lost: float) -> float:
+        """What share of a round's loss may be missing from some columns more than from others; 1 is all of it.
+
+        Heavy tails of the whole row are cut alike in all columns, which changes no correlation; a skewed column loses
+        alone. The round's variances are compared with those known beforehand up to one factor: how far they are apart,
+        beyond their noise, is how uneven the loss can have been.
+        """
+        if variance.size < _ENOUGH or not np.isfinite(self.sd).all():
+            return 1.0
+        common = self.common_factor(variance, sd)
+        lost = max(lost, 1.0 - common)
+        if lost < _WORTH:
+            return 1.0
+        noise = np.hypot(common * self.sd, sd)
+        apart = float(np.mean(((variance - common * self.variance) / noise) ** 2))
+        shown = max(apart - 1.0 + np.sqrt(2.0 / variance.size), _UNSEEN)
+        relative = float(np.median(noise / np.maximum(variance, sd)))
+        least, most = _EVEN
+        share = relative * np.sqrt(shown) / lost
+        return max(share, least) if share < most else 1.0
 
     def weighed_against(self, variance: Vector, sd: Vector, bias: float) -> Vector:
         """Best of the variances known beforehand and those of a round, which has noise ``sd`` and a relative ``bias``.

@@ -3,7 +3,8 @@
 Shortening to R keeps the share c(R) = E min(r, R)²/E r² of the second moment and costs noise that grows with R². The
 best R minimises b²p + p(p + 1)/2 (σ(R)/c)², the squared bias plus the variance of the rescaled matrix. Gaussian rows
 lose the same in all directions, and dividing by c gives it back: what looks like their loss counts little in the bias
-b, as long as nothing else is seen and the noise of the histogram can hide little.
+b, as long as nothing else is seen and the noise of the histogram can hide little. So does the loss of rows with other
+norms of which an earlier round has shown that it is even (``feared``).
 """
 
 from dataclasses import dataclass, replace
@@ -76,16 +77,17 @@ def norm_edges(p: int, cap: float, noise: float) -> Edges:
     return Edges(inner, float(max(min(cap, 1.1 * inner[-1]), 1.0001 * inner[-1])))
 
 
-def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float) -> Radius:
+def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float, feared: float = 1.0) -> Radius:
     """Balance bias and noise; ``noise``·R² is the standard deviation of the moments' noise at radius R.
 
+    ``feared`` is the share of what is cut off that may be missing from some directions more than from others.
     Where there is little noise, what is cut off is the larger error, and the tail is looked for more closely.
     """
     last = _end_of_tail(counts, sd, edges, p)
-    close = _balanced(counts, sd, edges, p, noise, _followed(counts, sd, edges, p, last))
+    close = _balanced(counts, sd, edges, p, noise, feared, _followed(counts, sd, edges, p, last))
     if noise * close.value**2 * p < _AMPLE:
         return replace(close, is_followed=True)
-    return _balanced(counts, sd, edges, p, noise, last)
+    return _balanced(counts, sd, edges, p, noise, feared, last)
 
 
 def _end_of_tail(counts: Vector, sd: float, edges: Edges, p: int) -> int:
@@ -114,7 +116,7 @@ def _doubts(edges: Edges, p: int) -> Vector:
     return np.asarray(np.log2(np.maximum(edges.upper / (_FAR * np.sqrt(p)), 1.0)))
 
 
-def _balanced(counts: Vector, sd: float, edges: Edges, p: int, noise: float, last: int) -> Radius:
+def _balanced(counts: Vector, sd: float, edges: Edges, p: int, noise: float, feared: float, last: int) -> Radius:
     """The best radius if there is nothing beyond the bin ``last``."""
     upper = edges.upper
     counts = np.where(np.arange(counts.size) <= last, counts, 0.0)
@@ -129,7 +131,7 @@ def _balanced(counts: Vector, sd: float, edges: Edges, p: int, noise: float, las
     uneven = np.maximum(gaussian - kept, 0.0)
     other = uneven + sd * np.sqrt(counts.size) / rows
     is_even = (gaussian > _DEEPEST) & (other < _MOSTLY * (1.0 - kept))
-    bias = np.where(is_even, other + _EVEN * (1.0 - kept), 1.0 - kept)
+    bias = np.where(is_even, other + _EVEN * (1.0 - kept), feared * (1.0 - kept))
     cost = bias**2 * p + p * (p + 1) / 2.0 * (noise * radii**2 / kept) ** 2
     best = int(np.argmin(cost))
     fourth = float((counts * squares**2).sum()) * rows / total**2 * p / (p + 2.0)
@@ -138,7 +140,7 @@ def _balanced(counts: Vector, sd: float, edges: Edges, p: int, noise: float, las
         kept=float(kept[best]),
         tail=float(upper[last]),
         kurtosis=float(np.clip(fourth, *_KURTOSIS)),
-        uneven=float(uneven[best]),
+        uneven=feared * float(uneven[best]),
         bias=float(bias[best]),
     )
 

@@ -12,6 +12,7 @@ Why it is made like this (measured on eleven real and a dozen synthetic data set
    them.
 2. *Rounds.* Three times: whiten with the estimate so far; a histogram of norms tells the radius that balances what
    clipping cuts off against noise; moments of the shortened rows, with an appended constant for the mean; denoise.
+   Where all columns lost the same in the second, as heavy tails of the whole row do, the third may cut more.
 3. *No runaway.* Clipping a skewed column makes its variance too small, the next whitening blows the column up, and even
    more is clipped. So every round's diagonal is projected onto the private interval of the columns' variances.
 4. *Excess.* In the last round, what clipping cut off is released as a second matrix, where that can be seen.
@@ -66,6 +67,8 @@ class Estimate:
         all directions.
     kurtosis : float
         Of the whitened norms: sampling noise of second moments has this many times the variance of Gaussian rows'.
+    feared : float
+        Share of what clipping takes that may be missing from some columns more than from others.
     undetermined : (p,) array of bool
         Columns whose variance is less than three standard deviations of its noise.
     denoised : Denoised
@@ -82,6 +85,7 @@ class Estimate:
     spread: Vector
     noise: float
     kurtosis: float
+    feared: float
     denoised: Denoised
     n_eff: float
 
@@ -116,6 +120,7 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
     columns, left = yield from column_rounds(setting)
     location, whiten = columns.location, np.diag(np.maximum(columns.variance, _finite(columns.sd)) ** -0.5)
     parts, histogram = _plan(setting, left)
+    feared = 1.0
     for number, part in enumerate(parts):
         share = part * left * _SAFE
         row_map = RowMap.of(whiten * unit, _into_ball(location / unit), columns.low, columns.high)
@@ -125,12 +130,13 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
             edges = norm_edges(p, cap, noise)
             (norms,) = yield [(NormCounts(row_map, edges.inner), histogram * share)]
             last = number == len(parts) - 1
-            questions, radius = _questions(setting, norms, edges, row_map, share, (1.0 - histogram) * share, last=last)
+            rest = (1.0 - histogram) * share
+            questions, radius = _questions(setting, norms, edges, row_map, share, rest, feared, last=last)
             # What clipping may have taken from one column, and how well the share it took is known at all.
             counted = noise * np.sqrt(edges.upper.size)
             given_back = radius.is_followed and len(questions) > 1
             lost = radius.bias * (_NOT_GIVEN_BACK if given_back else 1.0)
-            bias = float(np.hypot(lost * np.sqrt(p), counted))
+            bias = float(np.hypot(lost * (np.sqrt(p) if feared == 1.0 else 1.0), counted))
         else:
             guess = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
             constant = 0.0 if setting.centred else min(_CONSTANT, guess)
@@ -138,9 +144,10 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
             questions = [(Moments(radius.value, constant, row_map), share)]
         answers = yield questions
         last_bias = bias if number == len(parts) - 1 else None
-        estimate = _absorb(setting, columns, answers, radius, first=number == 0, last_bias=last_bias)
+        estimate = _absorb(setting, columns, answers, radius, feared, first=number == 0, last_bias=last_bias)
         if number < len(parts) - 1:
             location, whiten = estimate.location, _principal_whitening(estimate.covariance)
+            feared = estimate.feared
     return estimate
 
 
@@ -156,12 +163,20 @@ def _plan(setting: Setting, left: float) -> tuple[tuple[float, ...], float]:
 
 
 def _questions(
-    setting: Setting, norms: Round, edges: Edges, row_map: RowMap, share: float, rest: float, *, last: bool
+    setting: Setting,
+    norms: Round,
+    edges: Edges,
+    row_map: RowMap,
+    share: float,
+    rest: float,
+    feared: float,
+    *,
+    last: bool,
 ) -> tuple[Asked, Radius]:
     """Moments at the radius that the norms suggest, and the excess where it can be seen; and that radius."""
     p = setting.n_features
     excess = _EXCESS * share if last else 0.0
-    radius = choose_radius(norms.values["counts"], norms.sd("counts"), edges, p, setting.noise(rest - excess))
+    radius = choose_radius(norms.values["counts"], norms.sd("counts"), edges, p, setting.noise(rest - excess), feared)
     beyond = radius.tail**2 - radius.value**2
     is_known = radius.loses_evenly or radius.tail < 1.05 * radius.value
     if excess and (is_known or beyond * setting.noise(excess) * np.sqrt(2.0 * p) > 1.0):
@@ -178,6 +193,7 @@ def _absorb(
     columns: Columns,
     answers: list[Round],
     radius: Radius,
+    feared: float,
     *,
     first: bool,
     last_bias: float | None,
@@ -226,7 +242,9 @@ def _absorb(
     covariance = (back * along) @ result.matrix @ (back * along).T
     variance, noise = np.diag(covariance), sd * (back**2).sum(axis=1)
     if last_bias is not None:
-        settled = columns.weighed_against(variance, noise, last_bias)
+        # What all columns lost alike and the norms did not show is given back.
+        common = columns.common_factor(variance, noise) if feared < 1.0 else 1.0
+        settled = columns.weighed_against(variance / common, noise / common, last_bias)
     else:
         # The projection that stops the runaway: no column may leave the private interval of its variance.
         settled = np.clip(variance, columns.lowest, columns.highest)
@@ -243,6 +261,7 @@ def _absorb(
         spread=spread,
         noise=float(np.hypot(sd, np.sqrt(2.0 / p) * radius.uneven)),
         kurtosis=radius.kurtosis,
+        feared=1.0 if first else columns.unevenness(variance, noise, 1.0 - radius.kept),
         denoised=result,
         n_eff=float(n_eff),
     )
