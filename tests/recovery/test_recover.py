@@ -1,6 +1,7 @@
 """From a release to an estimate: several rounds, one round, files, flags and hostile columns."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -208,6 +209,17 @@ def test_where_noise_hides_the_norms_all_that_is_lost_counts():
     assert clear.loses_evenly
     assert not hidden.loses_evenly
     assert clear.value < hidden.value
+
+
+def test_a_release_of_another_recipe_is_refused():
+    """Another radius keeps another share of the moments, which nothing else in the file would show."""
+    _, item = recovered(rows_of(3, 5, 5000)[1])
+    at = max(k for k, a_round in enumerate(item.rounds) if isinstance(a_round.query, Moments))
+    last = item.rounds[at]
+    other = replace(last, query=replace(last.query, radius=1.1 * last.query.radius))
+    for rounds in ((*item.rounds[:at], other, *item.rounds[at + 1 :]), item.rounds[:-1]):
+        with pytest.raises(gv.exceptions.InvalidParameter, match=r"another one made it \(\d.*Recover it with that one"):
+            gv.recover(replace(item, rounds=rounds))
 
 
 def test_only_a_release_can_be_recovered():

@@ -1,5 +1,6 @@
 """From a release to a precision matrix, for free."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ from graphveil.recovery.recipe import Estimate, adaptive_rounds, follow
 from graphveil.spec.augment import Labels
 from graphveil.spec.lattice import RowLattice
 from graphveil.spec.merged import MergedRelease
-from graphveil.spec.queries import Query
+from graphveil.spec.queries import Moments, Query
 from graphveil.spec.released import Release
 from graphveil.spec.rounds import Round
 
@@ -284,6 +285,13 @@ def _inside(release: Release, location: NDArray[np.float64]) -> NDArray[np.float
     return np.asarray(np.clip(location, np.minimum(low, release.frame[0]), np.maximum(high, release.frame[0])))
 
 
+def _same(asked: Query, recorded: Query) -> bool:
+    """Whether a recorded question is the one that the recipe asks here; rounding may differ between machines."""
+    if isinstance(asked, Moments) and isinstance(recorded, Moments):
+        return math.isclose(asked.radius, recorded.radius, rel_tol=1e-6)
+    return type(asked) is type(recorded)
+
+
 def _replay(release: Release) -> Estimate:
     """Run the recipe on recorded answers."""
     domain, mu, answers = release.domain, release.event.mu, list(release.rounds)
@@ -301,8 +309,11 @@ def _replay(release: Release) -> Estimate:
 
     def recorded(asked: list[tuple[Query, float]]) -> list[Round]:
         found = [answers.pop(0) for _ in asked[: len(answers)]]
-        if [type(query) for query, _ in asked] != [type(a_round.query) for a_round in found]:
-            raise InvalidParameter("the rounds of this release do not follow the recipe of this version of graphveil.")
+        if len(found) < len(asked) or not all(_same(q, r.query) for (q, _), r in zip(asked, found, strict=True)):
+            raise InvalidParameter(
+                "The rounds of this release do not follow the recipe of this version of graphveil: another one made it "
+                f"({release.versions.get('graphveil', 'unknown')}). Recover it with that one."
+            )
         return found
 
     return follow(adaptive_rounds(setting), recorded)
