@@ -44,6 +44,8 @@ _NOISY = ((0.15, 0.25, 0.60), 0.10)  # where the first histogram would be too no
 _BLIND = 0.03  # a count that is noisier than this share of the rows says nothing about their norms
 _EXCESS = 0.06  # of the last round: what clipping cut off
 _NOT_GIVEN_BACK = 0.3  # of what clipping took from a column, where the whole tail is seen and the excess asked for
+_SHARP = 0.03  # relative noise of a column, beyond that of most, that is not worth looking at;
+_SHARPEST = 1.25  # of it, no eigenvalue is taken to be below
 _CONSTANT = 1.0  # appended to whitened rows, whose columns have variance about 1
 _GUESS = 1.5  # radius of whitened rows, in √p, where nothing can be known of their norms
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
@@ -250,6 +252,8 @@ def _absorb(
         settled = np.clip(variance, columns.lowest, columns.highest)
     scale = np.sqrt(settled / variance)
     covariance = covariance * scale[:, None] * scale
+    if last_bias is not None:
+        covariance = _no_sharper_than_noise(covariance, noise / variance)
     n_eff = 1.0 / (1.0 / n + result.relative_sd**2 / 2.0)
     return Estimate(
         covariance=_symmetric(covariance),
@@ -265,6 +269,22 @@ def _absorb(
         denoised=result,
         n_eff=float(n_eff),
     )
+
+
+def _no_sharper_than_noise(covariance: Vector, blur: Vector) -> Vector:
+    """Correlations whose spectrum does not fall below its noise, where some columns have more of that than most.
+
+    Of a rare column clipping leaves little, of which ``blur`` is the relative noise; brought back to its variance, its
+    correlations are as noisy, and two such columns may look like one. What is common to all columns was denoised.
+    """
+    more = np.sqrt(np.maximum(blur**2 - np.median(blur) ** 2, 0.0))
+    if more.max() < _SHARP:
+        return covariance
+    sd = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(sd, sd))
+    found = (vectors * np.maximum(values, _SHARPEST * (vectors.T**2 @ more))) @ vectors.T
+    sd = sd / np.sqrt(np.diag(found))
+    return np.asarray(found * np.outer(sd, sd))
 
 
 def _symmetric(matrix: Vector) -> Vector:
