@@ -61,6 +61,10 @@ _COMFORTABLE = 1e-3
 # Of the two rows that tell an entry of Θ, the later one of a sweep knows more. With this weight the error is half that
 # of the mean, whether 1% of the entries are nonzero or 36%.
 _LATER = 0.75
+# Numbers in a block of memory that has large pages (numpy asks for them from 4 MB on), and variables for which that is
+# too much.
+_LARGE = 2**19
+_SMALL = 100
 _EPS = float(np.finfo(float).eps)
 
 
@@ -212,15 +216,12 @@ def solve(
     for index in blocks:
         S, penalty = (_part(M, index) for M in (problem.S, problem.penalty))
         if start is not None:
-            warm = State(_part(W, index), _part(B, index), start.is_close)
+            warm, workspace = State(_part(W, index), _part(B, index), start.is_close), np.empty_like(S)
         else:
-            W_start = np.empty_like(S)
-            if shrink(S, penalty, W_start) >= _SPARSE * S.size:
-                found = point_in_box(S, penalty)
-                W_start = _made_definite(W_start) if found is None else found
-            warm = State(W_start, np.zeros_like(S))
+            *room, workspace = _room(len(S))
+            warm = _cold_start(S, penalty, *room)
         part = answer if whole else np.empty((2, *S.shape))
-        block = _solve_block(S, penalty, tol, max_iter, warm, part)
+        block = _solve_block(S, penalty, tol, max_iter, warm, part, workspace)
         if isinstance(block, Recession):
             direction = np.zeros((p, p))
             put(block.direction, index, direction)
@@ -288,12 +289,38 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
     return [np.arange(p)] if len(blocks) == 1 and len(alone) == 0 else blocks, alone
 
 
+def _room(n: int) -> Matrix:
+    """Three matrices to work in.
+
+    The first touch of a page costs more than solving a sparse problem does. A block as large as this has large pages,
+    and the allocator keeps its memory for the next solution.
+    """
+    block = np.empty(max(3 * n * n, _LARGE if n > _SMALL else 0))
+    return block[: 3 * n * n].reshape(3, n, n)
+
+
+def _cold_start(S: Matrix, penalty: Matrix, W: Matrix, B: Matrix) -> State:
+    """A start from nothing but the problem; W and B are memory for it."""
+    B.fill(0.0)
+    if shrink(S, penalty, W) < _SPARSE * S.size:
+        return State(W, B)
+    found = point_in_box(S, penalty)
+    return State(_made_definite(W) if found is None else found, B)
+
+
 def _solve_block(
-    S: Matrix, penalty: Matrix, tol: float, max_iter: int, warm: State | None, answer: Matrix, done: int = 0
+    S: Matrix,
+    penalty: Matrix,
+    tol: float,
+    max_iter: int,
+    warm: State | None,
+    answer: Matrix,
+    workspace: Matrix,
+    done: int = 0,
 ) -> _Block | Recession:
     """Solve one block from ``warm``, or from a start that it finds; ``done`` sweeps count already.
 
-    The precision matrix and the dual point are written into ``answer``.
+    The precision matrix and the dual point are written into ``answer``; ``workspace`` is overwritten.
     """
     n = len(S)
     allowed = tol * n
@@ -305,7 +332,7 @@ def _solve_block(
         if isinstance(found, Recession):
             return found
         state = State(found, np.zeros_like(S))
-    (precision, dual), workspace, status = answer, np.empty_like(S), np.empty(1)
+    (precision, dual), status = answer, np.empty(1)
     # The primal point is a little worse than the dual one that the prediction is about.
     target = max(0.5 * allowed, n * _EPS)
     sweeps, later = done, _LATER
@@ -330,7 +357,7 @@ def _solve_block(
         elif not settled and np.isfinite(status[0]):
             settled = is_positive_definite(state.W)  # a whole sweep left every row in the box
         if not settled:
-            return _solve_block(S, penalty, tol, max_iter, None, answer, sweeps)
+            return _solve_block(S, penalty, tol, max_iter, None, answer, workspace, sweeps)
     raise _too_slow(tol, max_iter, sweeps)
 
 
