@@ -215,36 +215,40 @@ def bounds_part(reps):
 
 def tails_part(reps):
     """Shape error: up to one scalar, in standard units; against the truth where there is one, else clamped rows."""
-    n, p, budget = 10_000, 20, gv.Budget(1.0, 1e-6)
+    elliptic = ("Gaussian", "t, 5 degrees of freedom")
+    yield from (tails(kind, 20, reps) for kind in (*elliptic, "lognormal", "binary", "constant and missing"))
+    yield from (tails(kind, 100, reps) for kind in elliptic)
+
+
+def tails(kind, p, reps):
+    n, budget, losses = 10_000, gv.Budget(1.0, 1e-6), []
     theta = gv.simulate.paper_model(4, p, random_state=0)
     spread = np.sqrt(np.diag(np.linalg.inv(theta)))
-    for kind in ("Gaussian", "t, 5 degrees of freedom", "lognormal", "binary", "constant and missing"):
-        losses = []
-        for rep in range(reps):
-            seed = 50_000 + rep
-            rows = gv.simulate.gaussian_rows(theta, n, random_state=seed) / spread
-            if kind == "t, 5 degrees of freedom":
-                rows = gv.simulate.student_rows(theta, n, degrees_of_freedom=5, random_state=seed) / spread
-            elif kind == "lognormal":
-                rows = np.exp(rows)
-            elif kind == "binary":
-                rows = (rows > 0.5).astype(float)
-            elif kind == "constant and missing":
-                rows[:, 0], rows[::7, 1] = 1.0, np.nan
-            low, high = (-1.0, 2.0) if kind == "binary" else (-8.0, 8.0)
-            clamped = np.clip(np.nan_to_num(rows, nan=(low + high) / 2), low, high)
-            found = ours(rows, gv.Domain(bounds=(low, high)), budget, rep, augment="mean")
-            if kind == "constant and missing":  # nothing is to be known of the constant: leave it out
-                clamped, covariance = clamped[:, 1:], found.covariance[1:, 1:]
-            else:
-                covariance = found.covariance
-            sd = clamped.std(axis=0)
-            truth = np.linalg.inv(np.corrcoef(clamped.T))
-            if kind in ("Gaussian", "t, 5 degrees of freedom"):
-                truth, sd = theta * np.outer(spread, spread), np.ones(p)
-            shape = np.linalg.inv(covariance) * np.outer(sd, sd)
-            losses.append(error(shape * np.sum(shape * truth) / np.sum(shape**2), truth))
-        yield f"{kind}, p = {p}, n = {n:,}, ε = 1", losses, [], 1.0
+    for rep in range(reps):
+        seed = 50_000 + rep
+        rows = gv.simulate.gaussian_rows(theta, n, random_state=seed) / spread
+        if kind == "t, 5 degrees of freedom":
+            rows = gv.simulate.student_rows(theta, n, degrees_of_freedom=5, random_state=seed) / spread
+        elif kind == "lognormal":
+            rows = np.exp(rows)
+        elif kind == "binary":
+            rows = (rows > 0.5).astype(float)
+        elif kind == "constant and missing":
+            rows[:, 0], rows[::7, 1] = 1.0, np.nan
+        low, high = (-1.0, 2.0) if kind == "binary" else (-8.0, 8.0)
+        clamped = np.clip(np.nan_to_num(rows, nan=(low + high) / 2), low, high)
+        found = ours(rows, gv.Domain(bounds=(low, high)), budget, rep, augment="mean")
+        if kind == "constant and missing":  # nothing is to be known of the constant: leave it out
+            clamped, covariance = clamped[:, 1:], found.covariance[1:, 1:]
+        else:
+            covariance = found.covariance
+        sd = clamped.std(axis=0)
+        truth = np.linalg.inv(np.corrcoef(clamped.T))
+        if kind in ("Gaussian", "t, 5 degrees of freedom"):
+            truth, sd = theta * np.outer(spread, spread), np.ones(p)
+        shape = np.linalg.inv(covariance) * np.outer(sd, sd)
+        losses.append(error(shape * np.sum(shape * truth) / np.sum(shape**2), truth))
+    return f"{kind}, p = {p}, n = {n:,}, ε = 1", losses, [], 1.0
 
 
 def real_part(reps):

@@ -255,6 +255,8 @@ def _absorb(
     if last_bias is not None:
         covariance = _no_sharper_than_noise(covariance, noise / variance)
     n_eff = 1.0 / (1.0 / n + result.relative_sd**2 / 2.0)
+    # Of rows whose norms look Gaussian the radius knows already how evenly they lose.
+    looks_heavy = not first and radius.uneven > 0.5 * (1.0 - radius.kept)
     return Estimate(
         covariance=_symmetric(covariance),
         location=location,
@@ -265,7 +267,7 @@ def _absorb(
         spread=spread,
         noise=float(np.hypot(sd, np.sqrt(2.0 / p) * radius.uneven)),
         kurtosis=radius.kurtosis,
-        feared=1.0 if first else columns.unevenness(variance, noise, 1.0 - radius.kept),
+        feared=columns.unevenness(variance, noise, 1.0 - radius.kept) if looks_heavy else 1.0,
         denoised=result,
         n_eff=float(n_eff),
     )
