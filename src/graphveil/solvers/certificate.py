@@ -21,7 +21,7 @@ __all__ = ["certify"]
 Matrix = NDArray[np.float64]
 
 # Above this share of nonzero entries in Θ, ΘW costs more than a factorisation of W.
-_SPARSE = 0.05
+_SPARSE = 0.07
 # A tolerance below this many roundings of the objectives is out of reach of their difference.
 _FINE = 100.0
 _EPS = float(np.finfo(float).eps)
