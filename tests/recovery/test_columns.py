@@ -124,3 +124,4 @@ def test_the_common_factor_is_what_all_columns_lost():
     assert known.common_factor(seen, 0.01 * seen) == pytest.approx(0.7, abs=0.005)
     assert known.common_factor(1.3 * LARGE_OR_SMALL, seen) == 1.0
     assert columns(LARGE_OR_SMALL, 9.0 * LARGE_OR_SMALL).common_factor(seen, seen) == 1.0  # may be noise
+    assert columns([-1.0, -2.0], [9.0, 9.0]).common_factor(np.ones(2), np.ones(2)) == 1.0

@@ -28,8 +28,8 @@ _GONE = (0.7, 0.4)  # shares of a variance: a round that has less of it is doubt
 _VAGUE = 0.3  # relative noise of most columns' variances from which on that says nothing
 _ENOUGH = 10  # columns that must agree before a loss is thought to be even,
 _WORTH = 0.05  # and the least loss for which that matters;
-_UNSEEN = 0.1  # of the variance of their noise, which differences of that size stay hidden in
-_EVEN = (0.3, 0.6)  # share of it that is feared to be uneven: at least, and so large that all of it is
+_UNSEEN = 0.1  # of the variance of their noise: differences of that size stay hidden in it
+_EVEN = (0.3, 0.6)  # share of the loss that is feared to be uneven: at least, and from where on all of it is
 _MOST_LOST = 0.2  # narrower bounds are looked for only if the counts can place them to within this share of the rows
 _LEAST_LOST = 0.03
 _WIDEST_WINDOW = 0.3  # half-width; wider is hardly narrower than the public bounds
@@ -104,7 +104,7 @@ class Columns:
         """What share of the variances known beforehand a round has, one for all columns; 1 unless clearly less."""
         weight = self.variance / np.hypot(self.sd, sd) ** 2
         gone = 1.0 - float(variance @ weight / (self.variance @ weight))
-        if gone <= 0.0:
+        if not 0.0 < gone < 1.0:  # where noise has made variances negative it may be anything
             return 1.0
         # Shrunk towards nothing (James and Stein): what is gone may be noise.
         return 1.0 - gone * max(1.0 - 1.0 / (gone**2 * float(self.variance @ weight)), 0.0)
