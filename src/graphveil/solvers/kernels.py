@@ -454,7 +454,11 @@ def descend(S, penalty, W, B, target, max_sweeps, on_trial, status):  # type: ig
                     _solve_row(gram, m, limits, beta, residual, enough, work)
                     _combine(W, active, beta, m, first, last, w)
                     known = m
+                    # Counting is vectorised, and mostly there is none.
+                    outside = 0
                     for k in range(n):
+                        outside += (abs(S[j, k] - w[k]) > penalty[j, k]) & (not is_active[k])
+                    for k in range(n if outside else 0):
                         excess = abs(S[j, k] - w[k]) - penalty[j, k]
                         # A coefficient enters if that gains more than the row is solved to.
                         if excess > 0.0 and excess * excess > enough * W[k, k] and not is_active[k]:
