@@ -19,6 +19,7 @@ Why it is made like this (measured on eleven real and a dozen synthetic data set
 """
 
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -44,8 +45,7 @@ _NOISY = ((0.15, 0.25, 0.60), 0.10)  # where the first histogram would be too no
 _BLIND = 0.03  # a count that is noisier than this share of the rows says nothing about their norms
 _EXCESS = 0.06  # of the last round: what clipping cut off
 _NOT_GIVEN_BACK = 0.3  # of what clipping took from a column, where the whole tail is seen and the excess asked for
-_SHARP = 0.03  # relative noise of a column, beyond that of most, that is not worth looking at;
-_SHARPEST = 1.25  # of it, no eigenvalue is taken to be below
+_SHARPEST = 1.25  # of the noise that some columns have beyond that of most, no eigenvalue is taken to be below
 _CONSTANT = 1.0  # appended to whitened rows, whose columns have variance about 1
 _GUESS = 1.5  # radius of whitened rows, in √p, where nothing can be known of their norms
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
@@ -205,7 +205,7 @@ def _absorb(
     moments, query = answers[0], answers[0].query
     assert isinstance(query, Moments)
     assert query.row_map is not None
-    whiten, middle = query.row_map.matrix / unit, query.row_map.centre * unit
+    back, middle = np.linalg.inv(query.row_map.matrix / unit).T, query.row_map.centre * unit
     layout = MomentLayout(p, None if setting.centred else Constant())
     lattice = query.lattice(p)
     constant = lattice.constant * lattice.unit
@@ -225,7 +225,7 @@ def _absorb(
         # would be the largest error of all.
         trust = max(0.0, 1.0 - p * mean_sd**2 / float(mean @ mean))
         noisy = noisy - trust**2 * (np.outer(mean, mean) - mean_sd**2 * np.eye(p))
-        location = middle + np.linalg.solve(whiten.T, trust * mean)
+        location = middle + back @ (trust * mean)
         # A mean that is not near zero brings noise of its own: where that of second moments and mean together is E,
         # M - mm' has JEJ' with J = (I, -m).
         spread += 2.0 * (trust * mean_sd / sd) ** 2 * np.outer(mean, mean)
@@ -240,7 +240,6 @@ def _absorb(
         detection=DETECTION if first else 0.0,  # later, the error of the round before is certainly there
         last=last_bias is not None,
     )
-    back = np.linalg.inv(whiten).T
     covariance = (back * along) @ result.matrix @ (back * along).T
     variance, noise = np.diag(covariance), sd * (back**2).sum(axis=1)
     if last_bias is not None:
@@ -279,12 +278,14 @@ def _no_sharper_than_noise(covariance: Vector, blur: Vector) -> Vector:
     Of a rare column clipping leaves little, of which ``blur`` is the relative noise; brought back to its variance, its
     correlations are as noisy, and two such columns may look like one. What is common to all columns was denoised.
     """
-    more = np.sqrt(np.maximum(blur**2 - np.median(blur) ** 2, 0.0))
-    if more.max() < _SHARP:
-        return covariance
+    least = _SHARPEST * np.sqrt(np.maximum(blur**2 - np.median(blur) ** 2, 0.0))
     sd = np.sqrt(np.diag(covariance))
-    values, vectors = np.linalg.eigh(covariance / np.outer(sd, sd))
-    found = (vectors * np.maximum(values, _SHARPEST * (vectors.T**2 @ more))) @ vectors.T
+    correlation = covariance / np.outer(sd, sd)
+    with suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(correlation - np.diag(least))
+        return covariance  # every direction is above its noise
+    values, vectors = np.linalg.eigh(correlation)
+    found = (vectors * np.maximum(values, vectors.T**2 @ least)) @ vectors.T
     sd = sd / np.sqrt(np.diag(found))
     return np.asarray(found * np.outer(sd, sd))
 
