@@ -212,6 +212,19 @@ def test_where_noise_hides_the_norms_all_that_is_lost_counts():
     assert clear.value < hidden.value
 
 
+def test_an_even_loss_may_be_larger_but_not_nearly_everything():
+    """Counts of t rows with 5 degrees of freedom and 20 columns, without noise to speak of."""
+    rng = np.random.default_rng(0)
+    norms = np.sqrt(rng.chisquare(20, 200_000) / rng.chisquare(5, 200_000) * 3.0)
+    edges = norm_edges(20, 60.0, 1e-9)
+    counts = np.histogram(norms, np.concatenate([[0.0], edges.inner, [np.inf]]))[0] / norms.size
+    for noise in (1e-4, 1e-3, 1e-2, 1.0):
+        all_feared, even = (choose_radius(counts, 1e-9, edges, 20, noise, feared) for feared in (1.0, 0.3))
+        assert even.value <= all_feared.value or even.kept > 0.7 > all_feared.kept
+        assert even.kept > 0.7 or even.value == all_feared.value
+    assert choose_radius(counts, 1e-9, edges, 20, 3e-3, 0.3).value < choose_radius(counts, 1e-9, edges, 20, 3e-3).value
+
+
 def test_two_blurred_columns_do_not_look_like_one():
     """Correlation 0.97 of two columns whose noise is 15%; of four that are known well, 0.9 stays."""
     covariance = np.kron(np.eye(3), [[1.0, 0.9], [0.9, 1.0]])

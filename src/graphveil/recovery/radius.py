@@ -27,7 +27,7 @@ _AMPLE = 0.25  # of the moments' noise, times p: below it the tail is followed
 _KURTOSIS = (0.5, 10.0)  # beyond these it is noise
 _EVEN = 0.3  # of what Gaussian rows would lose too: norms alone do not prove that rows are Gaussian
 _MOSTLY = 0.2  # of the loss may be of another kind, or hidden by noise, before all of it counts
-_DEEPEST = 0.7  # share that Gaussian rows must keep: of rows that all have one length nothing is told by their norms
+_DEEPEST = 0.7  # share that rows must keep: of rows that all have one length nothing is told by their norms
 _SMALLEST = 4  # no radius below the fifth edge: everything would be cut off
 
 
@@ -131,7 +131,8 @@ def _balanced(counts: Vector, sd: float, edges: Edges, p: int, noise: float, fea
     uneven = np.maximum(gaussian - kept, 0.0)
     other = uneven + sd * np.sqrt(counts.size) / rows
     is_even = (gaussian > _DEEPEST) & (other < _MOSTLY * (1.0 - kept))
-    bias = np.where(is_even, other + _EVEN * (1.0 - kept), feared * (1.0 - kept))
+    share = np.where(kept > _DEEPEST, feared, 1.0)
+    bias = np.where(is_even, other + _EVEN * (1.0 - kept), share * (1.0 - kept))
     cost = bias**2 * p + p * (p + 1) / 2.0 * (noise * radii**2 / kept) ** 2
     best = int(np.argmin(cost))
     fourth = float((counts * squares**2).sum()) * rows / total**2 * p / (p + 2.0)
@@ -140,7 +141,7 @@ def _balanced(counts: Vector, sd: float, edges: Edges, p: int, noise: float, fea
         kept=float(kept[best]),
         tail=float(upper[last]),
         kurtosis=float(np.clip(fourth, *_KURTOSIS)),
-        uneven=feared * float(uneven[best]),
+        uneven=float(share[best] * uneven[best]),
         bias=float(bias[best]),
     )
 

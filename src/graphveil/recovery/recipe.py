@@ -138,15 +138,17 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
             counted = noise * np.sqrt(edges.upper.size)
             given_back = radius.is_followed and len(questions) > 1
             lost = radius.bias * (_NOT_GIVEN_BACK if given_back else 1.0)
-            bias = float(np.hypot(lost * (np.sqrt(p) if feared == 1.0 else 1.0), counted))
+            even = feared < 1.0 and radius.loses_evenly
+            bias = float(np.hypot(lost * (1.0 if even else np.sqrt(p)), counted))
         else:
             guess = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
             constant = 0.0 if setting.centred else min(_CONSTANT, guess)
             radius, bias = Radius(guess, kept=1.0, tail=guess, kurtosis=1.0, uneven=0.0, bias=0.0), 0.0
+            even = False
             questions = [(Moments(radius.value, constant, row_map), share)]
         answers = yield questions
         last_bias = bias if number == len(parts) - 1 else None
-        estimate = _absorb(setting, columns, answers, radius, feared, first=number == 0, last_bias=last_bias)
+        estimate = _absorb(setting, columns, answers, radius, even=even, first=number == 0, last_bias=last_bias)
         if number < len(parts) - 1:
             location, whiten = estimate.location, _principal_whitening(estimate.covariance)
             feared = estimate.feared
@@ -195,8 +197,8 @@ def _absorb(
     columns: Columns,
     answers: list[Round],
     radius: Radius,
-    feared: float,
     *,
+    even: bool,
     first: bool,
     last_bias: float | None,
 ) -> Estimate:
@@ -244,7 +246,7 @@ def _absorb(
     variance, noise = np.diag(covariance), sd * (back**2).sum(axis=1)
     if last_bias is not None:
         # What all columns lost alike and the norms did not show is given back.
-        common = columns.common_factor(variance, noise) if feared < 1.0 else 1.0
+        common = columns.common_factor(variance, noise) if even else 1.0
         settled = columns.weighed_against(variance / common, noise / common, last_bias)
     else:
         # The projection that stops the runaway: no column may leave the private interval of its variance.
