@@ -33,8 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter, NotConverged
 from graphveil.solvers.certificate import certify
-from graphveil.solvers.definite import is_positive_definite, smallest_pivot
-from graphveil.solvers.existence import Recession, interior_point, negative_variance, point_in_box
+from graphveil.solvers.definite import is_positive_definite
+from graphveil.solvers.existence import Recession, drawn_to_diagonal, interior_point, negative_variance, point_in_box
 from graphveil.solvers.kernels import assemble, descend, label_components, put, shrink, take
 from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
 from graphveil.solvers.refusal import raise_unbounded
@@ -53,11 +53,8 @@ _WHOLE = 0.7
 # Sweeps granted to a start that is not known to be feasible.
 _TRIAL = 12
 # Below this share of nonzero entries the soft-thresholded S is such a start: it is hardly ever indefinite, and the
-# certificate at the end costs no more for having skipped this one. Else it is drawn towards its diagonal by one of
-# these shares, until its pivots are at least so large.
+# certificate at the end costs no more for having skipped this one.
 _SPARSE = 0.1
-_SHARES = (0.1, 0.2, 0.4, 0.7)
-_COMFORTABLE = 1e-3
 # Of the two rows that tell an entry of Θ, the later one of a sweep knows more. With this weight the error is half that
 # of the mean, whether 1% of the entries are nonzero or 36%.
 _LATER = 0.75
@@ -305,7 +302,7 @@ def _cold_start(S: Matrix, penalty: Matrix, W: Matrix, B: Matrix) -> State:
     if shrink(S, penalty, W) < _SPARSE * S.size:
         return State(W, B)
     found = point_in_box(S, penalty)
-    return State(_made_definite(W) if found is None else found, B)
+    return State(drawn_to_diagonal(W) if found is None else found, B)
 
 
 def _solve_block(
@@ -359,16 +356,6 @@ def _solve_block(
         if not settled:
             return _solve_block(S, penalty, tol, max_iter, None, answer, workspace, sweeps)
     raise _too_slow(tol, max_iter, sweeps)
-
-
-def _made_definite(shrunken: Matrix) -> Matrix:
-    """Drawn towards the diagonal, out of the box, until it is positive definite."""
-    for share in _SHARES:
-        drawn = (1.0 - share) * shrunken
-        np.fill_diagonal(drawn, shrunken.diagonal())
-        if smallest_pivot(drawn) > _COMFORTABLE:
-            return drawn
-    return np.diag(shrunken.diagonal())
 
 
 def _undecided(n: int) -> NotConverged:

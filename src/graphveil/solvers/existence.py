@@ -31,6 +31,7 @@ from graphveil.solvers.definite import is_positive_definite, smallest_pivot
 
 __all__ = [
     "Recession",
+    "drawn_to_diagonal",
     "interior_point",
     "negative_variance",
     "point_in_box",
@@ -43,7 +44,10 @@ Matrix = NDArray[np.float64]
 
 # Noise on a correlation matrix is decided in 1 to 10 decompositions, within 5% of the boundary in 20 to 50.
 _MAX_DECOMPOSITIONS = 120
+# How far to go from S towards its diagonal inside the box, and from the box towards the diagonal outside it; pivots at
+# least so large are good enough to start from.
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
+_OUTWARDS = (0.1, 0.2, 0.4, 0.7)
 _COMFORTABLE = 1e-3
 _EPS = float(np.finfo(float).eps)
 
@@ -101,6 +105,16 @@ def point_in_box(S: Matrix, penalty: Matrix) -> Matrix | None:
         if pivot > _COMFORTABLE:
             break
     return best if pivot > 4 * len(S) * _EPS else None
+
+
+def drawn_to_diagonal(shrunken: Matrix) -> Matrix:
+    """The soft-thresholded S drawn on towards its diagonal, out of the box, until it is positive definite."""
+    for share in _OUTWARDS:
+        drawn = (1.0 - share) * shrunken
+        np.fill_diagonal(drawn, shrunken.diagonal())
+        if smallest_pivot(drawn) > _COMFORTABLE:
+            return drawn
+    return np.diag(shrunken.diagonal())
 
 
 def _proof(S: Matrix, penalty: Matrix, D: Matrix) -> Recession | None:
