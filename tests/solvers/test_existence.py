@@ -195,7 +195,7 @@ def test_a_definite_start_outside_the_box_saves_the_search(p, sigma, alpha, monk
     """No point of the box is known at first, and none is looked for."""
     S = noisy(p, sigma, 1)
     assert np.linalg.eigvalsh(S)[0] < -0.3
-    assert point_in_box(S, box(S, alpha)) is None
+    assert point_in_box(S, box(S, alpha), np.empty_like(S), np.empty_like(S)) is None
     monkeypatch.setattr(descent, "interior_point", None)
     assert_certified(graphical_lasso(S, alpha, penalize_diagonal=False), S, alpha, False, 1e-6)
 

@@ -87,15 +87,40 @@ def test_symmetrise(p):
     assert np.isnan(kernels.symmetrise(M, mean))
 
 
-def test_shrink():
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.0])
+def test_shrink(share):
     S = make("indefinite", 12, 0)
-    penalty = box(S, 0.3)
     shrunken = np.empty_like(S)
-    count = kernels.shrink(S, penalty, shrunken)
+    count = kernels.shrink(S, box(S, 0.3), share, shrunken)
     off = ~np.eye(12, dtype=bool)
-    assert np.allclose(shrunken[off], (np.sign(S) * np.maximum(np.abs(S) - 0.3, 0))[off], atol=1e-16)
+    by = np.minimum(share * np.abs(S), 0.3)
+    assert np.allclose(shrunken[off], (np.sign(S) * (np.abs(S) - by))[off], atol=1e-16)
     assert np.array_equal(shrunken.diagonal(), S.diagonal())
     assert count == np.count_nonzero(shrunken[off])
+
+
+def test_one_row_stands_for_equal_penalties():
+    """Bit for bit, whatever stands on the diagonal."""
+    rng = np.random.default_rng(5)
+    for p in (1, 2, 9, 40):
+        S = correlation(rng, p, 2 * p)
+        one, all_of_them = np.full((1, p), 0.2), np.full((p, p), 0.2)
+        np.fill_diagonal(all_of_them, rng.uniform(0, 3, p))
+        results = []
+        for limits in (one, all_of_them):
+            W, B, precision, dual = (np.zeros((p, p)) for _ in range(4))
+            labels, status = np.empty(p, np.int64), np.empty(1)
+            results.append(
+                [
+                    kernels.shrink(S, limits, 1.0, W),
+                    kernels.label_components(S, limits, labels),
+                    labels,
+                    kernels.descend(S, limits, W, B, 1e-9, 9, False, status),
+                    kernels.assemble(S, limits, W, B, 0.75, precision, dual),
+                    *(W, B, precision, dual),
+                ]
+            )
+        assert all(np.array_equal(x, y) for x, y in zip(*results, strict=True))
 
 
 @pytest.mark.parametrize("p", [1, 7, 8, 9, 40])

@@ -46,9 +46,15 @@ def _log_determinant_in_place(M: Matrix) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def smallest_pivot(M: Matrix) -> float:
-    """The least Schur complement in a Cholesky factorisation, as a share of the diagonal; −inf where there is none."""
-    factor, info = dpotrf(M.T, lower=0, clean=0)
+def smallest_pivot(M: Matrix, workspace: Matrix | None = None) -> float:
+    """The least Schur complement in a Cholesky factorisation, as a share of the diagonal; −inf where there is none.
+
+    ``workspace`` as for `log_determinant`.
+    """
+    if workspace is None:
+        workspace = np.empty(M.shape)
+    np.copyto(workspace, M)
+    factor, info = dpotrf(workspace.T, lower=0, clean=0, overwrite_a=1)
     return float(np.min(factor.diagonal() ** 2 / M.diagonal())) if info == 0 else -np.inf
 
 

@@ -36,7 +36,7 @@ from graphveil.solvers.certificate import certify
 from graphveil.solvers.definite import is_positive_definite
 from graphveil.solvers.existence import Recession, drawn_to_diagonal, interior_point, negative_variance, point_in_box
 from graphveil.solvers.kernels import assemble, descend, label_components, put, shrink, take
-from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
+from graphveil.solvers.problem import Problem, all_penalties, check_count, check_number, check_penalty, check_symmetric
 from graphveil.solvers.refusal import raise_unbounded
 from graphveil.solvers.solution import Solution
 from graphveil.solvers.threads import blas_threads_for
@@ -211,14 +211,16 @@ def solve(
     objective = float(len(alone) + np.log(variances[alone]).sum())
     gap, sweeps = 0.0, 0
     for index in blocks:
-        S, penalty = (_part(M, index) for M in (problem.S, problem.penalty))
+        S, limits = _part(problem.S, index), problem.limits[:, : len(index)]
+        if len(limits) == p:
+            limits = _part(problem.limits, index)
         if start is not None:
             warm, workspace = State(_part(W, index), _part(B, index), start.is_close), np.empty_like(S)
         else:
-            *room, workspace = _room(len(S))
-            warm = _cold_start(S, penalty, *room)
+            W_room, B_room, workspace = _room(len(S))
+            warm = _cold_start(S, limits, W_room, B_room, workspace)
         part = answer if whole else np.empty((2, *S.shape))
-        block = _solve_block(S, penalty, tol, max_iter, warm, part, workspace)
+        block = _solve_block(S, limits, tol, max_iter, warm, part, workspace)
         if isinstance(block, Recession):
             direction = np.zeros((p, p))
             put(block.direction, index, direction)
@@ -260,7 +262,7 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
     """
     p = len(problem)
     labels = np.empty(p, np.int64)
-    count = label_components(problem.S, problem.penalty, labels)
+    count = label_components(problem.S, problem.limits, labels)
     if count == 1:
         return ([np.arange(p)], np.arange(0)) if p > 1 else ([], np.arange(1))
     sizes = np.bincount(labels)
@@ -296,18 +298,18 @@ def _room(n: int) -> Matrix:
     return block[: 3 * n * n].reshape(3, n, n)
 
 
-def _cold_start(S: Matrix, penalty: Matrix, W: Matrix, B: Matrix) -> State:
-    """A start from nothing but the problem; W and B are memory for it."""
+def _cold_start(S: Matrix, limits: Matrix, W: Matrix, B: Matrix, workspace: Matrix) -> State:
+    """A start from nothing but the problem; W and B are memory for it, ``workspace`` is overwritten."""
     B.fill(0.0)
-    if shrink(S, penalty, W) < _SPARSE * S.size:
-        return State(W, B)
-    found = point_in_box(S, penalty)
-    return State(drawn_to_diagonal(W) if found is None else found, B)
+    if shrink(S, limits, 1.0, W) >= _SPARSE * S.size and point_in_box(S, limits, W, workspace) is None:
+        shrink(S, limits, 1.0, W)
+        return State(drawn_to_diagonal(W), B)
+    return State(W, B)
 
 
 def _solve_block(
     S: Matrix,
-    penalty: Matrix,
+    limits: Matrix,
     tol: float,
     max_iter: int,
     warm: State | None,
@@ -323,7 +325,7 @@ def _solve_block(
     allowed = tol * n
     state, settled = warm, warm is None
     if state is None:
-        found = interior_point(S, penalty)
+        found = interior_point(S, all_penalties(limits, n))
         if found is None:
             raise _undecided(n)
         if isinstance(found, Recession):
@@ -336,9 +338,9 @@ def _solve_block(
     hopeful = state.is_close
     while sweeps < max_iter:
         most = max_iter - sweeps if settled else min(1 if hopeful else _TRIAL, max_iter - sweeps)
-        sweeps += descend(S, penalty, state.W, state.B, target, most, not settled, status)
+        sweeps += descend(S, limits, state.W, state.B, target, most, not settled, status)
         if hopeful or status[0] <= target or sweeps == max_iter:
-            linear, edges = assemble(S, penalty, state.W, state.B, later, precision, dual)
+            linear, edges = assemble(S, limits, state.W, state.B, later, precision, dual)
             logdet, gap = certify(precision, dual, linear, edges, allowed, workspace)
             if gap <= allowed:
                 return _Block(state, linear, logdet, gap, sweeps)
@@ -354,7 +356,7 @@ def _solve_block(
         elif not settled and np.isfinite(status[0]):
             settled = is_positive_definite(state.W)  # a whole sweep left every row in the box
         if not settled:
-            return _solve_block(S, penalty, tol, max_iter, None, answer, workspace, sweeps)
+            return _solve_block(S, limits, tol, max_iter, None, answer, workspace, sweeps)
     raise _too_slow(tol, max_iter, sweeps)
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.solvers.definite import is_positive_definite, smallest_pivot
+from graphveil.solvers.kernels import shrink
 
 __all__ = [
     "Recession",
@@ -85,26 +86,26 @@ def interior_point(S: Matrix, penalty: Matrix) -> Matrix | Recession | None:
 
     A value of zero to rounding counts as a proof: within rounding of S there is then a matrix without a minimiser.
     """
-    found = point_in_box(S, penalty)
+    found = point_in_box(S, penalty, np.empty_like(S), np.empty_like(S))
     return found if found is not None else _pair_proof(S, penalty) or _douglas_rachford(S, penalty, _MAX_DECOMPOSITIONS)
 
 
-def point_in_box(S: Matrix, penalty: Matrix) -> Matrix | None:
-    """A positive definite point of the box that needs no search, or None.
+def point_in_box(S: Matrix, limits: Matrix, point: Matrix, workspace: Matrix) -> Matrix | None:
+    """A positive definite point of the box that needs no search, written into ``point``, or None.
 
     (1 − c) S + c diag S, as far as the box allows: c = 1 is nearest to the solution, small c are definite whenever S
     is semidefinite. A start that is nearly singular makes the first sweep slow.
     """
-    best, pivot = S, -np.inf
+    best, pivot = 0.0, -np.inf
     for c in _SHARES:
-        candidate = S - np.clip(c * S, -penalty, penalty)
-        np.fill_diagonal(candidate, S.diagonal())
-        smallest = smallest_pivot(candidate)
+        shrink(S, limits, c, point)
+        smallest = smallest_pivot(point, workspace)
+        if smallest > _COMFORTABLE:
+            return point
         if smallest > pivot:
-            best, pivot = candidate, smallest
-        if pivot > _COMFORTABLE:
-            break
-    return best if pivot > 4 * len(S) * _EPS else None
+            best, pivot = c, smallest
+    shrink(S, limits, best, point)
+    return point if pivot > 4 * len(S) * _EPS else None
 
 
 def drawn_to_diagonal(shrunken: Matrix) -> Matrix:

@@ -27,10 +27,8 @@ _VECTOR = float64[::1]
 # Unsigned, so that compiled code need not look for negative ones: gathering is a third faster.
 _INDICES = uint32[::1]
 
-# Rows of W are rewritten in batches of one cache line, see `descend`.
+# Rows of W are rewritten in batches of one cache line, see `descend`; loops over (i, j) and (j, i) go by them too.
 _BATCH = 8
-# Loops that touch both (i, j) and (j, i) go by tiles of this size, which fit in cache.
-_TILE = 32
 # A row is solved until a pass moves this share of what the first one did: the next sweep changes the problem anyway.
 _ROUGH = 1e-2
 # Passes of coordinate descent over a row before conjugate gradients help, and rounds of coefficients that may enter.
@@ -38,6 +36,8 @@ _PATIENCE = 20
 _ROUNDS = 2
 # A coefficient is tried at once if the row of W is this near to the edge of its box.
 _EDGE = 0.98
+# While fewer coefficients a row than this have entered in the last sweep, rows begin with those that are nonzero.
+_CALM = 0.125
 # A variable with more neighbours than this share of what is left is not eliminated by itself: LAPACK is faster.
 _CROWDED = 0.1
 _EPS = float(np.finfo(float).eps)
@@ -62,41 +62,57 @@ def is_symmetric(M):  # type: ignore[no-untyped-def]
     return apart == 0.0
 
 
-@njit(float64(_MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy")
+@njit(float64(_MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
 def symmetrise(M, mean):  # type: ignore[no-untyped-def]
     """Write (M + M') / 2; return the largest asymmetry relative to the largest entry, NaN if an entry is not finite."""
     n = M.shape[0]
     largest = 0.0
     apart = 0.0
-    finite = True
-    for top in range(0, n, _TILE):
-        for left in range(0, top + 1, _TILE):
-            for i in range(top, min(top + _TILE, n)):
-                for j in range(left, min(left + _TILE, i + 1)):
-                    # Halves first: the sum of two entries near the largest double would overflow.
-                    one, other = 0.5 * M[i, j], 0.5 * M[j, i]
-                    finite &= np.isfinite(one) and np.isfinite(other)
-                    largest = max(largest, abs(one), abs(other))
-                    apart = max(apart, abs(one - other))
-                    mean[i, j] = mean[j, i] = one + other
-    if not finite:
+    not_finite = 0.0
+    whole = n - n % _BATCH
+    for first in range(0, whole, _BATCH):
+        for i in range(n):
+            for a in range(_BATCH):
+                # Halves first: the sum of two entries near the largest double would overflow.
+                one, other = 0.5 * M[i, first + a], 0.5 * M[first + a, i]
+                largest = max(largest, abs(one))
+                apart = max(apart, abs(one - other))
+                not_finite += 0.0 * one
+                mean[i, first + a] = one + other
+    for i in range(n):
+        for j in range(whole, n):
+            one, other = 0.5 * M[i, j], 0.5 * M[j, i]
+            largest = max(largest, abs(one))
+            apart = max(apart, abs(one - other))
+            not_finite += 0.0 * one
+            mean[i, j] = one + other
+    if not_finite != 0.0:
         return np.nan
     return 0.5 * apart / largest if largest > 0.0 else 0.0
 
 
-@njit(int64(_MATRIX, _MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy")
-def shrink(S, penalty, shrunken):  # type: ignore[no-untyped-def]
-    """Write S with each entry moved towards zero by its penalty, not past it; return how many off-diagonal ones remain.
+@njit(_VECTOR(_MATRIX, int64), cache=True, nogil=True, error_model="numpy")
+def _row(limits, i):  # type: ignore[no-untyped-def]
+    """Row i of the penalties, of which there is only one where all are the same."""
+    return limits[min(i, limits.shape[0] - 1)]
 
-    The diagonal of the penalty must be zero.
+
+@njit(int64(_MATRIX, _MATRIX, float64, _MATRIX), cache=True, nogil=True, error_model="numpy")
+def shrink(S, limits, share, shrunken):  # type: ignore[no-untyped-def]
+    """Write S with each entry off the diagonal moved towards zero, by a share of it but not by more than its penalty.
+
+    Returns how many of them are not zero.
     """
     n = S.shape[0]
-    count = -n
+    count = 0
     for i in range(n):
+        limit = _row(limits, i)
         for j in range(n):
-            value = S[i, j] - min(max(S[i, j], -penalty[i, j]), penalty[i, j])
+            value = S[i, j] - min(max(share * S[i, j], -limit[j]), limit[j])
             shrunken[i, j] = value
             count += value != 0.0
+        count -= shrunken[i, i] != 0.0
+        shrunken[i, i] = S[i, i]
     return count
 
 
@@ -126,24 +142,26 @@ def _root(parent, i):  # type: ignore[no-untyped-def]
 
 
 @njit(int64(_MATRIX, _MATRIX, int64[::1]), cache=True, nogil=True, error_model="numpy")
-def label_components(S, penalty, labels):  # type: ignore[no-untyped-def]
-    """Write into ``labels`` the component of each vertex in the graph |S_ij| > penalty_ij; return their number."""
+def label_components(S, limits, labels):  # type: ignore[no-untyped-def]
+    """Write into ``labels`` the component of each vertex in the graph |S_ij| > limit_ij; return their number."""
     n = S.shape[0]
     parent = np.arange(n)
     count = n
     for i in range(n):
+        limit = _row(limits, i)
         # Counting is vectorised, and most rows of a sparse graph need no more.
         edges = 0
         for j in range(i):
-            edges += abs(S[i, j]) > penalty[i, j]
-        if edges == 0 or count == 1:
-            continue
-        for j in range(i):
-            if abs(S[i, j]) > penalty[i, j]:
+            edges += abs(S[i, j]) > limit[j]
+        for j in range(i if edges else 0):
+            if abs(S[i, j]) > limit[j]:
                 one, other = _root(parent, i), _root(parent, j)
                 count -= one != other
                 # The first vertex of a component is its root.
                 parent[max(one, other)] = min(one, other)
+                # All vertices so far are joined: the other edges of this one are nothing new.
+                if count == n - i:
+                    break
     seen = 0
     for i in range(n):
         if parent[i] == i:
@@ -387,13 +405,14 @@ def _mirror(W, first):  # type: ignore[no-untyped-def]
     error_model="numpy",
     fastmath={"contract"},
 )
-def descend(S, penalty, W, B, target, max_sweeps, on_trial, status):  # type: ignore[no-untyped-def]
+def descend(S, limits, W, B, target, max_sweeps, on_trial, status):  # type: ignore[no-untyped-def]
     """Sweep over the rows of W until the ascent still to come is predicted to be at most ``target``.
 
     Parameters
     ----------
-    S, penalty : matrices
-        The problem; the penalty's diagonal is ignored (it is part of S's).
+    S, limits : matrices
+        The problem; its penalties have one row where all are the same, and their diagonal is ignored (it is part of
+        S's).
     W, B : matrices, changed in place
         W is positive definite with the diagonal of S, and stays so. Row j of B holds the coefficients β of variable j
         on the others.
@@ -416,13 +435,14 @@ def descend(S, penalty, W, B, target, max_sweeps, on_trial, status):  # type: ig
     is_active = np.zeros(n, np.bool_)
     gram = np.empty((n, n))
     work = np.empty((5, n))
-    limits = np.empty(n)
+    row_limits = np.empty(n)
     beta = np.empty(n)
     start = np.empty(n)
     fitted_start = np.empty(n)
     residual = np.empty(n)
     w = np.empty(n)
     previous = np.inf
+    entering = True
     status[0] = np.inf
     row_target = 0.1 * target / n
     # Without a minimiser nearly all rows are damped, and each takes a hundred times as long as others do.
@@ -430,10 +450,12 @@ def descend(S, penalty, W, B, target, max_sweeps, on_trial, status):  # type: ig
     for sweep in range(max_sweeps):
         ascent = 0.0
         damped = 0
+        entered = 0
         for first in range(0, n, _BATCH):
             last = min(first + _BATCH, n)
             for j in range(first, last):
-                m = _candidates(j, B[j], S[j], penalty[j], W[j], active)
+                limit = _row(limits, j)
+                m = _candidates(j, B[j], S[j], limit, W[j], active) if entering else _nonzeros(B[j], active)
                 is_active[j] = True
                 schur_before = W[j, j]
                 for a in range(m):
@@ -447,25 +469,26 @@ def descend(S, penalty, W, B, target, max_sweeps, on_trial, status):  # type: ig
                 for _ in range(_ROUNDS):
                     _gather(W, known, m, active, first, last, gram)
                     for a in range(known, m):
-                        limits[a] = penalty[j, active[a]]
+                        row_limits[a] = limit[active[a]]
                     _fit(gram, m, start, fitted_start[known:m], known)
                     for a in range(m):
                         residual[a] = S[j, active[a]] - (fitted_start[a] if known == 0 else w[active[a]])
-                    _solve_row(gram, m, limits, beta, residual, enough, work)
+                    _solve_row(gram, m, row_limits, beta, residual, enough, work)
                     _combine(W, active, beta, m, first, last, w)
                     known = m
                     # Counting is vectorised, and mostly there is none.
                     outside = 0
                     for k in range(n):
-                        outside += (abs(S[j, k] - w[k]) > penalty[j, k]) & (not is_active[k])
+                        outside += (abs(S[j, k] - w[k]) > limit[k]) & (not is_active[k])
                     for k in range(n if outside else 0):
-                        excess = abs(S[j, k] - w[k]) - penalty[j, k]
+                        excess = abs(S[j, k] - w[k]) - limit[k]
                         # A coefficient enters if that gains more than the row is solved to.
                         if excess > 0.0 and excess * excess > enough * W[k, k] and not is_active[k]:
                             active[m] = k
                             is_active[k] = True
                             start[m] = beta[m] = 0.0
                             m += 1
+                    entered += m - known
                     if m == known:
                         break
                 gain = 0.0
@@ -508,6 +531,7 @@ def descend(S, penalty, W, B, target, max_sweeps, on_trial, status):  # type: ig
             ratio = min(ascent / previous, 0.9) if previous > 0.0 else 0.9
         status[0] = ascent * ratio / (1.0 - ratio) if damped == 0 else np.inf
         previous = ascent
+        entering = entered > _CALM * n
         if status[0] <= target:
             return sweep + 1
     return max_sweeps
@@ -520,8 +544,8 @@ def descend(S, penalty, W, B, target, max_sweeps, on_trial, status):  # type: ig
     error_model="numpy",
     fastmath={"contract", "reassoc", "nsz"},
 )
-def assemble(S, penalty, W, B, later, precision, dual):  # type: ignore[no-untyped-def]
-    """Write the primal and the dual point that (W, B) stand for; return tr(SΘ) + Σ penalty |Θ|, and the edges of Θ.
+def assemble(S, limits, W, B, later, precision, dual):  # type: ignore[no-untyped-def]
+    """Write the primal and the dual point that (W, B) stand for; return tr(SΘ) + Σ limits |Θ|, and the edges of Θ.
 
     Column j of Θ is θ_jj (−β_j, 1) with 1/θ_jj the Schur complement; the two views of an entry are averaged where both
     are nonzero, with weight ``later`` for the later row of a sweep. The dual point is W moved into the box, and onto
@@ -529,25 +553,29 @@ def assemble(S, penalty, W, B, later, precision, dual):  # type: ignore[no-untyp
     """
     n = S.shape[0]
     theta = np.empty(n)
+    joined = np.empty(n, np.uint32)
     linear = 0.0
     edges = 0
-    for j in range(n):
-        schur = W[j, j]
-        for k in range(n):
-            schur -= B[j, k] * W[j, k]
-            dual[j, k] = min(max(W[j, k], S[j, k] - penalty[j, k]), S[j, k] + penalty[j, k])
-            precision[j, k] = 0.0
-        theta[j] = 1.0 / schur
-        precision[j, j] = theta[j]
-        linear += theta[j] * S[j, j]
     for i in range(n):
-        for j in range(i):
-            if B[i, j] != 0.0 and B[j, i] != 0.0:
+        limit = _row(limits, i)
+        schur = W[i, i]
+        for k in range(n):
+            schur -= B[i, k] * W[i, k]
+            dual[i, k] = min(max(W[i, k], S[i, k] - limit[k]), S[i, k] + limit[k])
+            precision[i, k] = 0.0
+        theta[i] = 1.0 / schur
+        precision[i, i] = theta[i]
+        dual[i, i] = S[i, i]
+        linear += theta[i] * S[i, i]
+        m = _nonzeros(B[i, :i], joined)
+        for a in range(m):
+            j = joined[a]
+            if B[j, i] != 0.0:
                 value = -(later * B[i, j] * theta[i] + (1.0 - later) * B[j, i] * theta[j])
-                side = penalty[i, j] if value > 0.0 else -penalty[i, j]
+                edge = S[i, j] + (limit[j] if value > 0.0 else -limit[j])
                 precision[i, j] = precision[j, i] = value
-                dual[i, j] = dual[j, i] = S[i, j] + side
-                linear += 2.0 * value * (S[i, j] + side)
+                dual[i, j] = dual[j, i] = edge
+                linear += 2.0 * value * edge
                 edges += 1
     return linear, edges
 

@@ -151,10 +151,9 @@ def _descend_path(
     before: Matrix | None = None
     one_sweep_will_do = True
     falls = -np.diff(alphas)
-    memory = np.empty_like(S)
     answers = _rooms(len(S), len(alphas))
     for k, alpha in enumerate(alphas.tolist()):
-        last, problem = problem, Problem.of(S, alpha, penalize_diagonal, memory)
+        last, problem = problem, Problem.of(S, alpha, penalize_diagonal)
         if last is not None and state is not None:
             if not np.array_equal(last.scale, problem.scale):
                 # The line would join two points in different units.

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.solvers.definite import power_of_two_scale
 from graphveil.solvers.kernels import is_symmetric, symmetrise
 
-__all__ = ["Problem", "check_count", "check_number", "check_penalty", "check_symmetric"]
+__all__ = ["Problem", "all_penalties", "check_count", "check_number", "check_penalty", "check_symmetric"]
 
 Matrix = NDArray[np.float64]
 
@@ -86,6 +87,13 @@ def check_penalty(alpha: Any, p: int) -> float | Matrix:
     return penalty
 
 
+def all_penalties(limits: Matrix, p: int) -> Matrix:
+    """The p × p matrix of penalties, with a zero diagonal, that `Problem.limits` stand for."""
+    penalty = np.broadcast_to(limits, (p, p)).copy()
+    np.fill_diagonal(penalty, 0.0)
+    return penalty
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """min −log det Θ + tr(SΘ) + Σ penalty_ij |Θ_ij| over Θ ≻ 0, with the diagonal's penalty folded into S.
@@ -96,8 +104,10 @@ class Problem:
 
     Attributes
     ----------
-    S, penalty : ndarray of shape (p, p)
-        In scaled units; the diagonal of `penalty` is zero.
+    S : ndarray of shape (p, p)
+        In scaled units.
+    limits : ndarray of shape (p, p) or (1, p)
+        The penalties, in scaled units; one row where all are the same. Their diagonal means nothing.
     scale : ndarray of shape (p,)
         The d above.
     diagonal_is_positive : bool
@@ -105,35 +115,38 @@ class Problem:
     """
 
     S: Matrix
-    penalty: Matrix
+    limits: Matrix
     scale: NDArray[np.float64]
     diagonal_is_positive: bool
 
     @classmethod
-    def of(cls, S: Matrix, alpha: float | Matrix, penalize_diagonal: bool, memory: Matrix | None = None) -> "Problem":
-        """From checked arguments; the penalty is written into ``memory`` if it is given."""
-        penalty = np.empty_like(S) if memory is None else memory
-        penalty[...] = alpha
+    def of(cls, S: Matrix, alpha: float | Matrix, penalize_diagonal: bool) -> "Problem":
+        """From checked arguments."""
+        # Sparse problems are as fast as memory is: a matrix of equal numbers is not read again and again.
+        limits = np.full((1, len(S)), alpha) if isinstance(alpha, float) else alpha
         folded = S
         if penalize_diagonal:
             folded = S.copy()
-            np.fill_diagonal(folded, S.diagonal() + penalty.diagonal())
-        np.fill_diagonal(penalty, 0.0)
+            np.fill_diagonal(folded, S.diagonal() + (alpha if isinstance(alpha, float) else alpha.diagonal()))
         if not np.all(folded.diagonal() > 0):
-            return cls(folded, penalty, np.ones(len(S)), False)
+            return cls(folded, limits, np.ones(len(S)), False)
         d = np.ones(len(S))
         if not (folded.diagonal().min() >= 1.0 / _COMPARABLE and folded.diagonal().max() <= _COMPARABLE):
             d = power_of_two_scale(folded.diagonal())
             with np.errstate(over="ignore"):
                 folded = folded * d[:, None] * d
-                penalty *= d[:, None]
-                penalty *= d
-            if not (np.isfinite(folded).all() and np.isfinite(penalty).all()):
+                limits = limits * d[:, None] * d
+            if not (np.isfinite(folded).all() and np.isfinite(limits).all()):
                 raise InvalidParameter(
                     "S must hold variables of comparable scale: after scaling them to unit variance an entry of S or "
                     "alpha overflows. Drop the variables of almost no variance, or penalise the diagonal."
                 )
-        return cls(folded, penalty, d, True)
+        return cls(folded, limits, d, True)
+
+    @cached_property
+    def penalty(self) -> Matrix:
+        """All penalties, with a zero diagonal."""
+        return all_penalties(self.limits, len(self))
 
     def to_user_units(self, M: Matrix) -> Matrix:
         """A precision-like matrix (or a direction of recession) in the units of the caller's S."""
