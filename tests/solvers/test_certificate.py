@@ -9,7 +9,7 @@ from graphveil.solvers import certificate
 from graphveil.solvers.certificate import certify
 from graphveil.solvers.definite import sparse_log_determinant
 from graphveil.solvers.existence import soft_threshold
-from graphveil.solvers.kernels import assemble, descend, misfit
+from graphveil.solvers.kernels import CAREFUL, assemble, descend, misfit
 from solvers.problems import correlation, symmetric_noise
 
 
@@ -21,11 +21,11 @@ def candidate(seed, p, share, sweeps):
     penalty = np.full((p, p), np.quantile(off[off > 0], 1 - share))
     np.fill_diagonal(penalty, 0.0)
     W, B = (np.eye(p) if seed % 2 else soft_threshold(S, penalty)), np.zeros((p, p))
-    descend(S, penalty, W, B, 0.0, sweeps, False, np.empty(1))
+    descend(S, penalty, W, B, 0.0, sweeps, CAREFUL, np.empty(1))
     precision, dual = np.empty((p, p)), np.empty((p, p))
-    linear, edges = assemble(S, penalty, W, B, 0.5, precision, dual)
+    linear, size, edges = assemble(S, penalty, W, B, 0.5, precision, dual)
     assert edges == np.count_nonzero(np.triu(precision, 1))
-    return precision, dual, linear, edges
+    return precision, dual, linear, size, edges
 
 
 def exact_gap(precision, dual):
@@ -44,10 +44,10 @@ def factored_gap(precision, dual):
 @pytest.mark.parametrize("sweeps", [1, 2, 4])
 def test_never_below_the_gap(seed, sweeps):
     p = 20 + seed % 60
-    precision, dual, linear, edges = candidate(seed, p, 0.01 + 0.001 * (seed % 50), sweeps)
+    precision, dual, linear, size, edges = candidate(seed, p, 0.01 + 0.001 * (seed % 50), sweeps)
     gap = factored_gap(precision, dual)
     for allowed in (1e-9 * p, 1e-6 * p, 1e-2 * p):
-        logdet, bound = certify(precision, dual, linear, edges, allowed, np.empty((p, p)))
+        logdet, bound = certify(precision, dual, linear, size, edges, allowed, np.empty((p, p)))
         assert bound >= gap - 1e-12 * p
         assert logdet == pytest.approx(np.linalg.slogdet(precision)[1], abs=1e-12 * p)
         # The bound passes whenever the gap does, but for rounding.
@@ -59,7 +59,7 @@ def test_never_below_the_gap(seed, sweeps):
 @pytest.mark.parametrize("sweeps", [1, 2, 3, 4])
 def test_never_below_the_gap_in_fifty_digits(seed, sweeps):
     """Where the gap is as small as 1e-20, the difference of two objectives would be rounding."""
-    precision, dual, linear, edges = candidate(seed, 24, 0.03, sweeps)
+    precision, dual, linear, size, edges = candidate(seed, 24, 0.03, sweeps)
     gap = exact_gap(precision, dual)
     square, error = misfit(precision, dual, np.empty((24, 24)))
     E = precision @ dual - np.eye(24)
@@ -67,7 +67,25 @@ def test_never_below_the_gap_in_fifty_digits(seed, sweeps):
     r = np.sqrt(square + error)
     assert r < 1
     assert gap <= (-r - np.log1p(-r)) * (1 + 1e-9) + 1e-30
-    assert gap <= certify(precision, dual, linear, edges, 1e-6, np.empty((24, 24)))[1]
+    assert gap <= certify(precision, dual, linear, size, edges, 1e-6, np.empty((24, 24)))[1]
+
+
+@pytest.mark.parametrize("apart", [1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("tol", [1e-4, 1e-8])
+def test_never_below_the_gap_of_nearly_equal_variables(apart, tol):
+    """Entries of Θ are then as large as 1 / apart, and cancel."""
+    rng = np.random.default_rng(1)
+    S = correlation(rng, 12, 40)
+    S[:, 1] = S[1] = (1 - apart) * S[0]
+    S[1, 1] = 1.0
+    alpha = apart / 10
+    solution = graphical_lasso(S, alpha, penalize_diagonal=False, tol=tol)
+    with mpmath.workdps(50):
+        sigma, theta, W = (mpmath.matrix(M.tolist()) for M in (S, solution.precision, solution.dual))
+        linear = mpmath.fsum(sigma[i, j] * theta[i, j] for i in range(12) for j in range(12))
+        penalty = mpmath.mpf(alpha) * mpmath.fsum(abs(theta[i, j]) for i in range(12) for j in range(12) if i != j)
+        gap = linear + penalty - mpmath.log(mpmath.det(theta)) - mpmath.log(mpmath.det(W)) - 12
+        assert gap <= solution.gap
 
 
 def test_rounding_of_the_misfit_is_bounded():
@@ -84,17 +102,19 @@ def test_rounding_of_the_misfit_is_bounded():
 
 
 def test_points_that_are_not_feasible():
-    precision, dual, linear, edges = candidate(2, 50, 0.02, 3)
+    precision, dual, linear, size, edges = candidate(2, 50, 0.02, 3)
     workspace = np.empty((50, 50))
     worse = dual - 1.5 * np.linalg.eigvalsh(dual)[0] * np.eye(50)
-    assert certify(precision, worse, linear, edges, 1e-6, workspace)[1] > 1e-6
-    assert certify(precision, worse, linear, edges, 1e6, workspace)[1] == np.inf
+    assert certify(precision, worse, linear, size, edges, 1e-6, workspace)[1] > 1e-6
+    assert certify(precision, worse, linear, size, edges, 1e6, workspace)[1] == np.inf
     assert (
-        certify(precision - 2 * np.linalg.eigvalsh(precision)[0] * np.eye(50), dual, linear, edges, 1.0, workspace)[1]
+        certify(
+            precision - 2 * np.linalg.eigvalsh(precision)[0] * np.eye(50), dual, linear, size, edges, 1.0, workspace
+        )[1]
         == np.inf
     )
     dual[3, 4] = dual[4, 3] = np.nan
-    assert certify(precision, dual, linear, edges, 1.0, workspace)[1] == np.inf
+    assert certify(precision, dual, linear, size, edges, 1.0, workspace)[1] == np.inf
 
 
 @pytest.mark.parametrize("p", [1, 2, 30, 90])

@@ -150,6 +150,53 @@ def test_agrees_with_admm(kind, weighted):
     assert np.abs(ours.precision - theirs.precision).max() <= 1e-7
 
 
+def nearly_collinear(kind, p):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((4 * p, p))
+    if kind == "chain":
+        for j in range(1, p):
+            X[:, j] = 0.999 * X[:, j - 1] + np.sqrt(1 - 0.999**2) * X[:, j]
+    elif kind == "factors":
+        X = 0.1 * X + X[:, :2] @ rng.standard_normal((2, p))
+    S = np.corrcoef(X, rowvar=False)
+    if kind == "pairs":
+        S[0, 1] = S[1, 0] = 1 - 1e-5
+        S[2, 3] = S[3, 2] = 3e-5 - 1
+        S[:4, 4:] = S[4:, :4] = S[:2, 2:4] = S[2:4, :2] = 0
+    return S
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize(("kind", "p", "alpha"), [("chain", 60, 0.002), ("factors", 60, 0.001), ("pairs", 20, 1e-6)])
+def test_nearly_collinear_variables(kind, p, alpha, tol):
+    """A definite S of condition 1e5 to 1e6: rows that are solved roughly leave the box for good."""
+    S = nearly_collinear(kind, p)
+    assert np.linalg.cond(S) > 5e4
+    assert np.linalg.eigvalsh(S)[0] > 0
+    assert_certified(graphical_lasso(S, alpha, penalize_diagonal=False, tol=tol), S, alpha, False, tol)
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-10])
+def test_single_precision_shows_nowhere(tol):
+    """Variances that it cannot hold, penalties beyond its range, and a gap below its rounding."""
+    S = make("definite", 40, 8)
+    S[np.diag_indices(40)] += 1e-9 * np.arange(40)
+    alpha = np.full((40, 40), 0.05)
+    alpha[:20, 20:] = alpha[20:, :20] = 1e300
+    solution = graphical_lasso(S, alpha, penalize_diagonal=False, tol=tol)
+    assert_certified(solution, S, alpha, False, tol)
+    assert np.array_equal(solution.dual.diagonal(), S.diagonal())
+    assert not solution.precision[:20, 20:].any()
+    for entry, error in ((1e39, None), (3e39, UnboundedProblem)):
+        huge = np.eye(3)
+        huge[0, 1] = huge[1, 0] = entry
+        if error is None:
+            assert graphical_lasso(huge, 2e39, penalize_diagonal=False, tol=tol).n_edges == 0
+        else:
+            with pytest.raises(error):
+                graphical_lasso(huge, 2e39, penalize_diagonal=False, tol=tol)
+
+
 @settings(max_examples=30)
 @given(problems(max_p=30), st.randoms(use_true_random=False))
 def test_permuting_the_variables_permutes_the_answer(problem, random):

@@ -28,7 +28,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 def certify(
-    precision: Matrix, dual: Matrix, linear: float, edges: int, allowed: float, workspace: Matrix
+    precision: Matrix, dual: Matrix, linear: float, size: float, edges: int, allowed: float, workspace: Matrix
 ) -> tuple[float, float]:
     """Log det Θ, and a bound on the gap; it is infinite where Θ or W is not positive definite.
 
@@ -38,6 +38,8 @@ def certify(
         Θ and W.
     linear : float
         Tr(WΘ).
+    size : float
+        Σ |W_ij Θ_ij|, which is larger where the two are badly conditioned.
     edges : int
         Nonzero entries of Θ above the diagonal.
     allowed : float
@@ -50,8 +52,8 @@ def certify(
     if logdet is None:
         return np.nan, np.inf
     # Every entry of W is rounded once, which no arithmetic below sees.
-    rounding = _EPS * (linear + n)
-    cancelled = _EPS * (linear + n + 2.0 * abs(logdet))
+    rounding = _EPS * (size + n)
+    cancelled = _EPS * (size + n + 2.0 * abs(logdet))
     if 2 * edges + n <= _SPARSE * n * n or allowed <= _FINE * cancelled:
         square, error = misfit(precision, dual, workspace)
         r = float(np.sqrt(square + error)) if square + error >= 0.0 else np.nan

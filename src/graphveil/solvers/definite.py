@@ -1,5 +1,7 @@
 """Positive definite matrices: log-determinant, inverse, and whether a matrix is one."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -46,7 +48,7 @@ def _log_determinant_in_place(M: Matrix) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def smallest_pivot(M: Matrix, workspace: Matrix | None = None) -> float:
+def smallest_pivot(M: NDArray[np.floating[Any]], workspace: Matrix | None = None) -> float:
     """The least Schur complement in a Cholesky factorisation, as a share of the diagonal; −inf where there is none.
 
     ``workspace`` as for `log_determinant`.
@@ -58,7 +60,7 @@ def smallest_pivot(M: Matrix, workspace: Matrix | None = None) -> float:
     return float(np.min(factor.diagonal() ** 2 / M.diagonal())) if info == 0 else -np.inf
 
 
-def is_positive_definite(M: Matrix) -> bool:
+def is_positive_definite(M: NDArray[np.floating[Any]]) -> bool:
     """Whether M has a Cholesky factor whose pivots stand clear of rounding."""
     return smallest_pivot(M) > 4 * len(M) * float(np.finfo(float).eps)
 

@@ -18,6 +18,10 @@ to be small, the candidate is certified: Θ made symmetric, W moved into the box
 F(Θ) − (log det W + p) compared with the tolerance (see `graphveil.solvers.certificate`). A failed certificate sends it
 back for more.
 
+Large problems are as fast as memory is, so sweeps run in single precision: half the traffic. The gap is quadratic in
+the error of Θ, so a rounding of 1e-7 is far below a gap of 1e-6 a variable. Starts that Cholesky must approve,
+certificates, and sweeps that single precision does not bring to the tolerance, are in double precision.
+
 References
 ----------
 Banerjee, El Ghaoui, d'Aspremont (2008). Model selection through sparse maximum likelihood estimation. JMLR 9.
@@ -27,6 +31,7 @@ Witten, Friedman, Simon (2011). New insights and faster computations for the gra
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,8 +39,24 @@ from numpy.typing import ArrayLike, NDArray
 from graphveil.exceptions import InvalidParameter, NotConverged
 from graphveil.solvers.certificate import certify
 from graphveil.solvers.definite import is_positive_definite
-from graphveil.solvers.existence import Recession, drawn_to_diagonal, interior_point, negative_variance, point_in_box
-from graphveil.solvers.kernels import assemble, descend, label_components, put, shrink, take
+from graphveil.solvers.existence import (
+    Recession,
+    drawn_to_diagonal,
+    interior_point,
+    negative_variance,
+    point_in_box,
+)
+from graphveil.solvers.kernels import (
+    CAREFUL,
+    ON_TRIAL,
+    ROUGH,
+    assemble,
+    descend,
+    label_components,
+    put,
+    shrink,
+    take,
+)
 from graphveil.solvers.problem import Problem, all_penalties, check_count, check_number, check_penalty, check_symmetric
 from graphveil.solvers.refusal import raise_unbounded
 from graphveil.solvers.solution import Solution
@@ -44,14 +65,18 @@ from graphveil.solvers.threads import blas_threads_for
 __all__ = ["State", "graphical_lasso", "solve"]
 
 Matrix = NDArray[np.float64]
+Single = NDArray[np.float32]
+Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 
 # Components smaller than this are solved side by side: a call costs more than their arithmetic.
 _PACK = 48
 # A component larger than this share is solved with all the rest: copying it out would cost more than it saves.
 _WHOLE = 0.7
-# Sweeps granted to a start that is not known to be feasible.
+# Sweeps granted to a start that is not known to be feasible, and to single precision.
 _TRIAL = 12
+# The ascent, in nats a variable, below which single precision sees rounding.
+_ROUNDING = 1e-7
 # Below this share of nonzero entries the soft-thresholded S is such a start: it is hardly ever indefinite, and the
 # certificate at the end costs no more for having skipped this one.
 _SPARSE = 0.1
@@ -133,13 +158,13 @@ def graphical_lasso(
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a descent stands, and where the next one may start: W ≻ 0 and the rows' coefficients.
+    """Where a descent stands, and where the next one may start: W ≻ 0 and the rows' coefficients, in single precision.
 
     `is_close` says that one sweep will probably do: it is then worth a certificate whatever its ascent predicts.
     """
 
-    W: Matrix
-    B: Matrix
+    W: Single
+    B: Single
     is_close: bool = False
 
     @classmethod
@@ -153,16 +178,17 @@ class State:
             raise InvalidParameter.of("warm_start", "a solution with a finite gap", warm_start)
         B = -warm_start.precision / warm_start.precision.diagonal()[:, None]
         np.fill_diagonal(B, 0.0)
-        return cls(warm_start.dual.copy(), B).fitted_to(problem)
+        return cls(warm_start.dual.astype(np.float32), B.astype(np.float32)).fitted_to(problem)
 
     def fitted_to(self, problem: Problem) -> "State":
         """The same correlations with the variances of ``problem``: W stays positive definite."""
-        if not problem.diagonal_is_positive or np.array_equal(problem.S.diagonal(), self.W.diagonal()):
+        variances = problem.S.diagonal().astype(np.float32)
+        if not problem.diagonal_is_positive or np.array_equal(variances, self.W.diagonal()):
             return self
-        f = np.sqrt(problem.S.diagonal()) / np.sqrt(self.W.diagonal())
-        W = self.W * f[:, None] * f
-        np.fill_diagonal(W, problem.S.diagonal())
-        return State(W, self.B * f[:, None] / f)
+        f = np.sqrt(variances) / np.sqrt(self.W.diagonal())
+        W, B = self.W * f[:, None] * f, self.B * f[:, None] / f
+        np.fill_diagonal(W, variances)
+        return State(W.astype(np.float32, copy=False), B.astype(np.float32, copy=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +227,7 @@ def solve(
         answer = np.empty((2, p, p))
     precision, dual = answer
     if start is None:
-        W, B = (np.zeros((0, 0) if whole else (p, p)) for _ in range(2))
+        W, B = (np.zeros((0, 0) if whole else (p, p), np.float32) for _ in range(2))
     else:
         W, B = start.W, start.B
     if not whole:
@@ -214,13 +240,13 @@ def solve(
         S, limits = _part(problem.S, index), problem.limits[:, : len(index)]
         if len(limits) == p:
             limits = _part(problem.limits, index)
-        if start is not None:
-            warm, workspace = State(_part(W, index), _part(B, index), start.is_close), np.empty_like(S)
-        else:
-            W_room, B_room, workspace = _room(len(S))
-            warm = _cold_start(S, limits, W_room, B_room, workspace)
         part = answer if whole else np.empty((2, *S.shape))
-        block = _solve_block(S, limits, tol, max_iter, warm, part, workspace)
+        room = _Room.of(S, limits)
+        if start is not None:
+            warm = State(_part(W, index), _part(B, index), start.is_close)
+        else:
+            warm = _cold_start(S, limits, room, part[0])
+        block = _solve_block(S, limits, tol, max_iter, warm, part, room)
         if isinstance(block, Recession):
             direction = np.zeros((p, p))
             put(block.direction, index, direction)
@@ -246,10 +272,10 @@ def solve(
     return solution, State(W, B)
 
 
-def _part(M: Matrix, index: Indices) -> Matrix:
+def _part(M: Any, index: Indices) -> Any:
     if len(index) == len(M):
         return M
-    part = np.empty((len(index), len(index)))
+    part = np.empty((len(index), len(index)), M.dtype)
     take(M, index, part)
     return part
 
@@ -288,75 +314,121 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
     return [np.arange(p)] if len(blocks) == 1 and len(alone) == 0 else blocks, alone
 
 
-def _room(n: int) -> Matrix:
-    """Three matrices to work in.
+@dataclass(frozen=True, eq=False)
+class _Room:
+    """The problem in single precision, and memory: W and B for a start, and a workspace in double precision."""
 
-    The first touch of a page costs more than solving a sparse problem does. A block as large as this has large pages,
-    and the allocator keeps its memory for the next solution.
-    """
-    block = np.empty(max(3 * n * n, _LARGE if n > _SMALL else 0))
-    return block[: 3 * n * n].reshape(3, n, n)
+    S: Single
+    limits: Single
+    W: Single
+    B: Single
+    workspace: Matrix
+
+    @classmethod
+    def of(cls, S: Matrix, limits: Any) -> "_Room":
+        """For one block.
+
+        The first touch of a page costs more than solving a sparse problem does. A block of memory as large as this has
+        large pages, and the allocator keeps it for the next solution.
+        """
+        n = len(S)
+        memory = np.empty(max(5 * n * n, 2 * _LARGE if n > _SMALL else 0), np.float32)
+        copy, W, B = memory[2 * n * n : 5 * n * n].reshape(3, n, n)
+        with np.errstate(over="ignore"):  # infinity makes no certificate, and double precision decides
+            copy[...] = S
+            limits = limits.astype(np.float32)
+        return cls(copy, limits, W, B, memory[: 2 * n * n].view(np.float64).reshape(n, n))
 
 
-def _cold_start(S: Matrix, limits: Matrix, W: Matrix, B: Matrix, workspace: Matrix) -> State:
-    """A start from nothing but the problem; W and B are memory for it, ``workspace`` is overwritten."""
-    B.fill(0.0)
-    if shrink(S, limits, 1.0, W) >= _SPARSE * S.size and point_in_box(S, limits, W, workspace) is None:
-        shrink(S, limits, 1.0, W)
-        return State(drawn_to_diagonal(W), B)
-    return State(W, B)
+def _cold_start(S: Matrix, limits: Matrix, room: _Room, memory: Matrix) -> State:
+    """A start from nothing but the problem; ``memory`` is overwritten."""
+    room.B.fill(0.0)
+    if shrink(room.S, room.limits, 1.0, room.W) >= _SPARSE * S.size:
+        if point_in_box(S, limits, memory, room.workspace) is None:
+            shrink(S, limits, 1.0, memory)
+            memory = drawn_to_diagonal(memory)
+        room.W[...] = memory
+    return State(room.W, room.B)
 
 
 def _solve_block(
+    S: Matrix, limits: Matrix, tol: float, max_iter: int, start: State, answer: Matrix, room: _Room
+) -> _Block | Recession:
+    """Solve one block from ``start``, or from one that is searched for, at last with care.
+
+    The precision matrix and the dual point are written into ``answer``; ``room`` is overwritten.
+    """
+    block, sweeps = _sweep(S, limits, tol, max_iter, start.W, start.B, ON_TRIAL, start.is_close, 0, answer, room)
+    if block is not None:
+        return block
+    found = interior_point(S, all_penalties(limits, len(S)))
+    if found is None:
+        raise _undecided(len(S))
+    if isinstance(found, Recession):
+        return found
+    for care in (ROUGH, CAREFUL):
+        W, B = found.copy(), np.zeros_like(S)
+        block, sweeps = _sweep(S, limits, tol, max_iter, W, B, care, False, sweeps, answer, room)
+        if block is not None:
+            return block
+    raise _too_slow(tol, max_iter, sweeps)
+
+
+def _sweep(
     S: Matrix,
     limits: Matrix,
     tol: float,
     max_iter: int,
-    warm: State | None,
+    W: Floats,
+    B: Floats,
+    care: int,
+    hopeful: bool,
+    sweeps: int,
     answer: Matrix,
-    workspace: Matrix,
-    done: int = 0,
-) -> _Block | Recession:
-    """Solve one block from ``warm``, or from a start that it finds; ``done`` sweeps count already.
+    room: _Room,
+) -> tuple[_Block | None, int]:
+    """Sweep until a certificate is found; also return the sweeps done, those before included.
 
-    The precision matrix and the dual point are written into ``answer``; ``workspace`` is overwritten.
+    Instead of a block None means that W was given up. ``hopeful`` asks for a certificate after one sweep.
     """
     n = len(S)
     allowed = tol * n
-    state, settled = warm, warm is None
-    if state is None:
-        found = interior_point(S, all_penalties(limits, n))
-        if found is None:
-            raise _undecided(n)
-        if isinstance(found, Recession):
-            return found
-        state = State(found, np.zeros_like(S))
-    (precision, dual), status = answer, np.empty(1)
     # The primal point is a little worse than the dual one that the prediction is about.
     target = max(0.5 * allowed, n * _EPS)
-    sweeps, later = done, _LATER
-    hopeful = state.is_close
+    (precision, dual), status = answer, np.empty(1)
+    later = _LATER
     while sweeps < max_iter:
-        most = max_iter - sweeps if settled else min(1 if hopeful else _TRIAL, max_iter - sweeps)
-        sweeps += descend(S, limits, state.W, state.B, target, most, not settled, status)
+        goal, most = target, max_iter - sweeps
+        problem: tuple[Floats, Floats] = S, limits
+        if W.dtype == np.float32:
+            goal, most, problem = max(target, _ROUNDING * n), min(_TRIAL, most), (room.S, room.limits)
+        sweeps += descend(*problem, W, B, goal, 1 if hopeful else most, care, status)
         if hopeful or status[0] <= target or sweeps == max_iter:
-            linear, edges = assemble(S, limits, state.W, state.B, later, precision, dual)
-            logdet, gap = certify(precision, dual, linear, edges, allowed, workspace)
+            linear, size, edges = assemble(S, limits, W, B, later, precision, dual)
+            logdet, gap = certify(precision, dual, linear, size, edges, allowed, room.workspace)
             if gap <= allowed:
-                return _Block(state, linear, logdet, gap, sweeps)
+                state = State(W.astype(np.float32, copy=False), B.astype(np.float32, copy=False))
+                return _Block(state, linear, logdet, gap, sweeps), sweeps
             if hopeful:
                 hopeful = False
                 continue
-            if settled and (target <= n * _EPS or not np.isfinite(linear)):
+            if target <= n * _EPS:
                 break
-            settled = settled or (np.isfinite(gap) and target > n * _EPS)
+            if not np.isfinite(gap) and care != CAREFUL:
+                return None, sweeps
             target = max(target * min(max(0.5 * allowed / gap, 1e-3), 0.3), n * _EPS)
             # Rows that are hard to solve err in the same way whichever is later: in the mean that cancels.
             later = 0.5
-        elif not settled and np.isfinite(status[0]):
-            settled = is_positive_definite(state.W)  # a whole sweep left every row in the box
-        if not settled:
-            return _solve_block(S, limits, tol, max_iter, None, answer, workspace, sweeps)
+        elif not np.isfinite(status[0]):
+            return None, sweeps
+        if care == ON_TRIAL:
+            # No row was damped in a whole sweep, or W is proved to be definite by the certificate.
+            if not is_positive_definite(W):
+                return None, sweeps
+            care = ROUGH
+        if W.dtype == np.float32 and (target < _ROUNDING * n or sweeps >= _TRIAL):
+            W, B = W.astype(np.float64), B.astype(np.float64)
+            np.fill_diagonal(W, S.diagonal())
     raise _too_slow(tol, max_iter, sweeps)
 
 

@@ -1,14 +1,18 @@
 """Compiled loops: the connected parts of a thresholded matrix, sweeps of dual block-coordinate descent, certificates.
 
-Each kernel has one explicit signature and is cached on disk, so that a fresh process loads machine code instead of
-compiling. The mathematics is in `graphveil.solvers.descent`.
+Each kernel that Python calls has explicit signatures and is cached on disk, so that a fresh process loads machine code
+instead of compiling; what only kernels call is compiled into them. Sweeps run in single or in double precision, see
+`graphveil.solvers.descent`, where the mathematics is.
 """
 
 import numpy as np
-from numba import boolean, float64, int64, njit, uint32, void
+from numba import boolean, float32, float64, int64, njit, void
 from numba.types import Tuple  # type: ignore[attr-defined] # not in its type information
 
 __all__ = [
+    "CAREFUL",
+    "ON_TRIAL",
+    "ROUGH",
     "assemble",
     "descend",
     "eliminate",
@@ -23,23 +27,29 @@ __all__ = [
 ]
 
 _MATRIX = float64[:, ::1]
+_SINGLE = float32[:, ::1]
 _VECTOR = float64[::1]
-# Unsigned, so that compiled code need not look for negative ones: gathering is a third faster.
-_INDICES = uint32[::1]
 
 # Rows of W are rewritten in batches of one cache line, see `descend`; loops over (i, j) and (j, i) go by them too.
 _BATCH = 8
 # A row is solved until a pass moves this share of what the first one did: the next sweep changes the problem anyway.
 _ROUGH = 1e-2
-# Passes of coordinate descent over a row before conjugate gradients help, and rounds of coefficients that may enter.
+_CAREFUL = 1e-6
+# Passes of coordinate descent over a row before conjugate gradients help, the most there are, and rounds of
+# coefficients that may enter; the latter two also for a row that is solved with care.
 _PATIENCE = 20
-_ROUNDS = 2
+_PASSES = 80, 800
+_ROUNDS = 2, 50
 # A coefficient is tried at once if the row of W is this near to the edge of its box.
 _EDGE = 0.98
 # While fewer coefficients a row than this have entered in the last sweep, rows begin with those that are nonzero.
 _CALM = 0.125
 # A variable with more neighbours than this share of what is left is not eliminated by itself: LAPACK is faster.
 _CROWDED = 0.1
+# The least Schur complement, as a share of the variance, where none is known.
+_DEFINITE = 1e-14
+# How much care sweeps take, see `descend`.
+ON_TRIAL, ROUGH, CAREFUL = 0, 1, 2
 _EPS = float(np.finfo(float).eps)
 
 
@@ -91,13 +101,18 @@ def symmetrise(M, mean):  # type: ignore[no-untyped-def]
     return 0.5 * apart / largest if largest > 0.0 else 0.0
 
 
-@njit(_VECTOR(_MATRIX, int64), cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _row(limits, i):  # type: ignore[no-untyped-def]
     """Row i of the penalties, of which there is only one where all are the same."""
     return limits[min(i, limits.shape[0] - 1)]
 
 
-@njit(int64(_MATRIX, _MATRIX, float64, _MATRIX), cache=True, nogil=True, error_model="numpy")
+@njit(
+    [int64(M, M, M.dtype, M) for M in (_SINGLE, _MATRIX)],
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+)
 def shrink(S, limits, share, shrunken):  # type: ignore[no-untyped-def]
     """Write S with each entry off the diagonal moved towards zero, by a share of it but not by more than its penalty.
 
@@ -110,13 +125,13 @@ def shrink(S, limits, share, shrunken):  # type: ignore[no-untyped-def]
         for j in range(n):
             value = S[i, j] - min(max(share * S[i, j], -limit[j]), limit[j])
             shrunken[i, j] = value
-            count += value != 0.0
-        count -= shrunken[i, i] != 0.0
+            count += value != 0
+        count -= shrunken[i, i] != 0
         shrunken[i, i] = S[i, i]
     return count
 
 
-@njit(void(_MATRIX, int64[::1], _MATRIX), cache=True, nogil=True, error_model="numpy")
+@njit([void(M, int64[::1], M) for M in (_SINGLE, _MATRIX)], cache=True, nogil=True, error_model="numpy")
 def take(M, index, part):  # type: ignore[no-untyped-def]
     """Write the rows and columns ``index`` of M into ``part``."""
     for a in range(index.shape[0]):
@@ -124,7 +139,7 @@ def take(M, index, part):  # type: ignore[no-untyped-def]
             part[a, b] = M[index[a], index[b]]
 
 
-@njit(void(_MATRIX, int64[::1], _MATRIX), cache=True, nogil=True, error_model="numpy")
+@njit([void(M, int64[::1], M) for M in (_SINGLE, _MATRIX)], cache=True, nogil=True, error_model="numpy")
 def put(part, index, M):  # type: ignore[no-untyped-def]
     """Write ``part`` into the rows and columns ``index`` of M."""
     for a in range(index.shape[0]):
@@ -132,7 +147,7 @@ def put(part, index, M):  # type: ignore[no-untyped-def]
             M[index[a], index[b]] = part[a, b]
 
 
-@njit(int64(int64[::1], int64), cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _root(parent, i):  # type: ignore[no-untyped-def]
     """The vertex that stands for the tree of i, whose branches are shortened on the way."""
     while parent[i] != i:
@@ -172,7 +187,7 @@ def label_components(S, limits, labels):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(void(_MATRIX, float64, _MATRIX), cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(void(_SINGLE, float32, _SINGLE), cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def extrapolate(M, step, before):  # type: ignore[no-untyped-def]
     """Replace ``before`` by M + step (M − before)."""
     for i in range(M.shape[0]):
@@ -180,39 +195,34 @@ def extrapolate(M, step, before):  # type: ignore[no-untyped-def]
             before[i, j] = M[i, j] + step * (M[i, j] - before[i, j])
 
 
-@njit(int64(int64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _INDICES), cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _candidates(j, beta, s, limits, w, index):  # type: ignore[no-untyped-def]
     """Write which coefficients of row j are or will become nonzero: where β is, or w is near the edge of the box.
 
     At the solution these are the same. Rows solved before have moved w to the edge for their own nonzero coefficients,
     which mostly are this row's too: to begin with those saves finding them round after round.
     """
+    edge = limits.dtype.type(_EDGE)
     count = 0
     for k in range(beta.shape[0]):
         # Without a branch, which could not be predicted.
         index[count] = k
-        count += ((beta[k] != 0.0) | (abs(s[k] - w[k]) >= _EDGE * limits[k])) & (k != j)
+        count += ((beta[k] != 0) | (abs(s[k] - w[k]) >= edge * limits[k])) & (k != j)
     return count
 
 
-@njit(int64(_VECTOR, _INDICES), cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _nonzeros(row, index):  # type: ignore[no-untyped-def]
     """Write where ``row`` is not zero; return how often."""
     count = 0
     for k in range(row.shape[0]):
         # Without a branch, which could not be predicted.
         index[count] = k
-        count += row[k] != 0.0
+        count += row[k] != 0
     return count
 
 
-@njit(
-    void(_MATRIX, _INDICES, _VECTOR, int64, int64, int64, _VECTOR),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"contract"},
-)
+@njit(nogil=True, error_model="numpy", fastmath={"contract"})
 def _combine(W, active, beta, m, first, last, w):  # type: ignore[no-untyped-def]
     """Write W β into ``w``, four rows of W a pass; entries first..last come from the rows, see `descend`."""
     n = W.shape[0]
@@ -231,19 +241,13 @@ def _combine(W, active, beta, m, first, last, w):  # type: ignore[no-untyped-def
             w[column] += a * W[i, column]
         done += 1
     for row in range(first, last):
-        total = 0.0
+        total = w.dtype.type(0)
         for a in range(m):
             total += beta[a] * W[row, active[a]]
         w[row] = total
 
 
-@njit(
-    float64(_MATRIX, int64, _VECTOR, _VECTOR, _VECTOR, _MATRIX),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"contract", "reassoc", "nsz"},
-)
+@njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def _conjugate_gradients(gram, m, limits, beta, residual, work):  # type: ignore[no-untyped-def]
     """Move ``beta`` towards the minimiser that has its signs, not past the first change of one.
 
@@ -301,7 +305,7 @@ def _conjugate_gradients(gram, m, limits, beta, residual, work):  # type: ignore
     return fraction
 
 
-@njit(void(_MATRIX, int64, int64, _INDICES, int64, int64, _MATRIX), cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _gather(W, known, m, active, first, last, gram):  # type: ignore[no-untyped-def]
     """Extend W restricted to the active rows and columns from ``known`` to ``m`` of them.
 
@@ -322,13 +326,7 @@ def _gather(W, known, m, active, first, last, gram):  # type: ignore[no-untyped-
             gram[b, a] = gram[a, b]
 
 
-@njit(
-    void(_MATRIX, int64, _VECTOR, _VECTOR, int64),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"contract"},
-)
+@njit(nogil=True, error_model="numpy", fastmath={"contract"})
 def _fit(gram, m, beta, fitted, known):  # type: ignore[no-untyped-def]
     """Write Gβ from its entry ``known`` on."""
     fitted[:] = 0.0
@@ -339,14 +337,8 @@ def _fit(gram, m, beta, fitted, known):  # type: ignore[no-untyped-def]
                 fitted[a] += beta[b] * row[a]
 
 
-@njit(
-    void(_MATRIX, int64, _VECTOR, _VECTOR, _VECTOR, float64, _MATRIX),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"contract"},
-)
-def _solve_row(gram, m, limits, beta, residual, enough, work):  # type: ignore[no-untyped-def]
+@njit(nogil=True, error_model="numpy", fastmath={"contract"})
+def _solve_row(gram, m, limits, beta, residual, enough, careful, work):  # type: ignore[no-untyped-def]
     """Minimise ½β'Gβ − s'β + Σ limits |β| from ``beta``, with ``residual`` = s − Gβ kept up to date.
 
     Coordinate descent finds the signs; where it then crawls, because the columns are nearly collinear, conjugate
@@ -355,25 +347,26 @@ def _solve_row(gram, m, limits, beta, residual, enough, work):  # type: ignore[n
     initial = 0.0
     before = np.inf
     patience = _PATIENCE
-    for sweep in range(4 * _PATIENCE):
+    rough = _CAREFUL if careful else _ROUGH
+    for sweep in range(_PASSES[1] if careful else _PASSES[0]):
         moved = 0.0
         for a in range(m):
             diagonal = gram[a, a]
             pull = residual[a] + diagonal * beta[a]
-            new = 0.0
+            new = beta.dtype.type(0)
             if pull > limits[a]:
                 new = (pull - limits[a]) / diagonal
             elif pull < -limits[a]:
                 new = (pull + limits[a]) / diagonal
             step = new - beta[a]
-            if step != 0.0:
+            if step != 0:
                 beta[a] = new
                 moved += step * step * diagonal
                 for b in range(m):
                     residual[b] -= step * gram[a, b]
         if sweep == 0:
             initial = moved
-        if moved <= max(enough, _ROUGH * initial):
+        if moved <= max(enough, rough * initial):
             return
         crawls = moved > 0.5 * before
         before = moved
@@ -383,7 +376,7 @@ def _solve_row(gram, m, limits, beta, residual, enough, work):  # type: ignore[n
             patience = sweep + 3 if fraction == 1.0 else 2 * sweep
 
 
-@njit(void(_MATRIX, int64), cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _mirror(W, first):  # type: ignore[no-untyped-def]
     """Copy a batch of rows into its columns."""
     n = W.shape[0]
@@ -399,13 +392,13 @@ def _mirror(W, first):  # type: ignore[no-untyped-def]
 
 
 @njit(
-    int64(_MATRIX, _MATRIX, _MATRIX, _MATRIX, float64, int64, boolean, _VECTOR),
+    [int64(M, M, M, M, float64, int64, int64, _VECTOR) for M in (_SINGLE, _MATRIX)],
     cache=True,
     nogil=True,
     error_model="numpy",
     fastmath={"contract"},
 )
-def descend(S, limits, W, B, target, max_sweeps, on_trial, status):  # type: ignore[no-untyped-def]
+def descend(S, limits, W, B, target, max_sweeps, care, status):  # type: ignore[no-untyped-def]
     """Sweep over the rows of W until the ascent still to come is predicted to be at most ``target``.
 
     Parameters
@@ -420,8 +413,10 @@ def descend(S, limits, W, B, target, max_sweeps, on_trial, status):  # type: ign
         In nats of log-determinant.
     max_sweeps : int
         Most sweeps to do.
-    on_trial : bool
-        Whether W may be outside the box, and is given up when rows are still damped after two sweeps, or many before.
+    care : int
+        `ON_TRIAL` where W may be outside the box, and is given up when many rows are damped, or any after two sweeps;
+        `ROUGH` where it is inside, else the same; `CAREFUL` where rows are to be solved nearly exactly, as the nearly
+        collinear columns of a badly conditioned W need.
     status : vector of 1, written
         Ascent predicted to remain; infinite if a row was damped in the last sweep.
 
@@ -431,20 +426,22 @@ def descend(S, limits, W, B, target, max_sweeps, on_trial, status):  # type: ign
         Sweeps done.
     """
     n = S.shape[0]
+    # Unsigned, so that compiled code need not look for negative ones: gathering is a third faster.
     active = np.empty(n, np.uint32)
     is_active = np.zeros(n, np.bool_)
-    gram = np.empty((n, n))
-    work = np.empty((5, n))
-    row_limits = np.empty(n)
-    beta = np.empty(n)
-    start = np.empty(n)
-    fitted_start = np.empty(n)
-    residual = np.empty(n)
-    w = np.empty(n)
+    gram = np.empty((n, n), S.dtype)
+    work = np.empty((5, n), S.dtype)
+    row_limits = np.empty(n, S.dtype)
+    beta = np.empty(n, S.dtype)
+    start = np.empty(n, S.dtype)
+    fitted_start = np.empty(n, S.dtype)
+    residual = np.empty(n, S.dtype)
+    w = np.empty(n, S.dtype)
     previous = np.inf
     entering = True
     status[0] = np.inf
     row_target = 0.1 * target / n
+    careful = care == CAREFUL
     # Without a minimiser nearly all rows are damped, and each takes a hundred times as long as others do.
     few = 2 + n // 64
     for sweep in range(max_sweeps):
@@ -466,14 +463,14 @@ def descend(S, limits, W, B, target, max_sweeps, on_trial, status):  # type: ign
                 schur_before = max(schur_before, 1e-3 * W[j, j])
                 enough = row_target * schur_before
                 known = 0
-                for _ in range(_ROUNDS):
+                for _ in range(_ROUNDS[1] if careful else _ROUNDS[0]):
                     _gather(W, known, m, active, first, last, gram)
                     for a in range(known, m):
                         row_limits[a] = limit[active[a]]
                     _fit(gram, m, start, fitted_start[known:m], known)
                     for a in range(m):
                         residual[a] = S[j, active[a]] - (fitted_start[a] if known == 0 else w[active[a]])
-                    _solve_row(gram, m, row_limits, beta, residual, enough, work)
+                    _solve_row(gram, m, row_limits, beta, residual, enough, careful, work)
                     _combine(W, active, beta, m, first, last, w)
                     known = m
                     # Counting is vectorised, and mostly there is none.
@@ -499,8 +496,11 @@ def descend(S, limits, W, B, target, max_sweeps, on_trial, status):  # type: ign
                     quadratic += beta[a] * w[active[a]]
                 schur = W[j, j] - quadratic
                 # Fraction to the boundary: from a feasible W an exact row solution cannot lower the Schur complement,
-                # so this acts only while W is outside the box, or when there is no minimiser.
+                # so this acts only while W is outside the box, or when there is no minimiser, or on a row that is not
+                # solved well. Before the first sweep the Schur complement is not known.
                 least = 0.01 * schur_before
+                if careful or (care == ROUGH and sweep == 0):
+                    least = _DEFINITE * W[j, j]
                 if schur < least:
                     shrink = np.sqrt((W[j, j] - least) / quadratic)
                     for a in range(m):
@@ -521,7 +521,7 @@ def descend(S, limits, W, B, target, max_sweeps, on_trial, status):  # type: ign
                 for i in range(first, last):
                     W[i, j] = W[j, i]
             _mirror(W, first)
-            if on_trial and damped > (few if sweep < 2 else 0):
+            if damped > (few if sweep < 2 else 0) and not careful:
                 status[0] = np.inf
                 return sweep + 1
         # Convergence is linear at last, so the ascents still to come are a geometric series. The first two are not part
@@ -538,35 +538,38 @@ def descend(S, limits, W, B, target, max_sweeps, on_trial, status):  # type: ign
 
 
 @njit(
-    Tuple((float64, int64))(_MATRIX, _MATRIX, _MATRIX, _MATRIX, float64, _MATRIX, _MATRIX),
+    [Tuple((float64, float64, int64))(_MATRIX, _MATRIX, M, M, float64, _MATRIX, _MATRIX) for M in (_SINGLE, _MATRIX)],
     cache=True,
     nogil=True,
     error_model="numpy",
     fastmath={"contract", "reassoc", "nsz"},
 )
 def assemble(S, limits, W, B, later, precision, dual):  # type: ignore[no-untyped-def]
-    """Write the primal and the dual point that (W, B) stand for; return tr(SΘ) + Σ limits |Θ|, and the edges of Θ.
+    """Write the primal and the dual point that (W, B) stand for; return tr(WΘ), Σ |W_ij Θ_ij|, and the edges of Θ.
 
     Column j of Θ is θ_jj (−β_j, 1) with 1/θ_jj the Schur complement; the two views of an entry are averaged where both
     are nonzero, with weight ``later`` for the later row of a sweep. The dual point is W moved into the box, and onto
-    the side of it that complements Θ_ij ≠ 0, so that tr(WΘ) is the value returned.
+    the side of it that complements Θ_ij ≠ 0, so that tr(WΘ) = tr(SΘ) + Σ limits |Θ|.
     """
     n = S.shape[0]
     theta = np.empty(n)
     joined = np.empty(n, np.uint32)
     linear = 0.0
+    size = 0.0
     edges = 0
     for i in range(n):
         limit = _row(limits, i)
-        schur = W[i, i]
+        schur = S[i, i]
         for k in range(n):
-            schur -= B[i, k] * W[i, k]
-            dual[i, k] = min(max(W[i, k], S[i, k] - limit[k]), S[i, k] + limit[k])
+            entry = float64(W[i, k])
+            schur -= B[i, k] * entry
+            dual[i, k] = min(max(entry, S[i, k] - limit[k]), S[i, k] + limit[k])
             precision[i, k] = 0.0
         theta[i] = 1.0 / schur
         precision[i, i] = theta[i]
         dual[i, i] = S[i, i]
         linear += theta[i] * S[i, i]
+        size += abs(theta[i] * S[i, i])
         m = _nonzeros(B[i, :i], joined)
         for a in range(m):
             j = joined[a]
@@ -576,8 +579,9 @@ def assemble(S, limits, W, B, later, precision, dual):  # type: ignore[no-untype
                 precision[i, j] = precision[j, i] = value
                 dual[i, j] = dual[j, i] = edge
                 linear += 2.0 * value * edge
+                size += 2.0 * abs(value * edge)
                 edges += 1
-    return linear, edges
+    return linear, size, edges
 
 
 @njit(Tuple((float64, int64))(_MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy", fastmath={"contract"})

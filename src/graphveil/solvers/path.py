@@ -148,7 +148,7 @@ def _descend_path(
     """
     problem: Problem | None = None
     state: State | None = None
-    before: Matrix | None = None
+    before: NDArray[np.float32] | None = None
     one_sweep_will_do = True
     falls = -np.diff(alphas)
     answers = _rooms(len(S), len(alphas))
