@@ -41,10 +41,10 @@ from graphveil.solvers.certificate import certify
 from graphveil.solvers.definite import is_positive_definite
 from graphveil.solvers.existence import (
     Recession,
-    drawn_to_diagonal,
     interior_point,
     negative_variance,
     point_in_box,
+    point_outside,
 )
 from graphveil.solvers.kernels import (
     CAREFUL,
@@ -344,10 +344,8 @@ def _cold_start(S: Matrix, limits: Matrix, room: _Room, memory: Matrix) -> State
     """A start from nothing but the problem; ``memory`` is overwritten."""
     room.B.fill(0.0)
     if shrink(room.S, room.limits, 1.0, room.W) >= _SPARSE * S.size:
-        if point_in_box(S, limits, memory, room.workspace) is None:
-            shrink(S, limits, 1.0, memory)
-            memory = drawn_to_diagonal(memory)
-        room.W[...] = memory
+        inside = point_in_box(S, limits, memory, room.workspace)
+        room.W[...] = point_outside(S, limits, memory, room.workspace) if inside is None else inside
     return State(room.W, room.B)
 
 
@@ -367,8 +365,8 @@ def _solve_block(
     if isinstance(found, Recession):
         return found
     for care in (ROUGH, CAREFUL):
-        W, B = found.copy(), np.zeros_like(S)
-        block, sweeps = _sweep(S, limits, tol, max_iter, W, B, care, False, sweeps, answer, room)
+        W: Floats = found.astype(np.float32) if care == ROUGH else found
+        block, sweeps = _sweep(S, limits, tol, max_iter, W, np.zeros_like(W), care, False, sweeps, answer, room)
         if block is not None:
             return block
     raise _too_slow(tol, max_iter, sweeps)
@@ -412,10 +410,11 @@ def _sweep(
             if hopeful:
                 hopeful = False
                 continue
-            if target <= n * _EPS:
-                break
-            if not np.isfinite(gap) and care != CAREFUL:
+            exhausted = target <= n * _EPS
+            if care != CAREFUL and (exhausted or not np.isfinite(gap)):
                 return None, sweeps
+            if exhausted:
+                break
             target = max(target * min(max(0.5 * allowed / gap, 1e-3), 0.3), n * _EPS)
             # Rows that are hard to solve err in the same way whichever is later: in the mean that cancels.
             later = 0.5

@@ -32,10 +32,10 @@ from graphveil.solvers.kernels import shrink
 
 __all__ = [
     "Recession",
-    "drawn_to_diagonal",
     "interior_point",
     "negative_variance",
     "point_in_box",
+    "point_outside",
     "recession_value",
     "safe_shift",
     "soft_threshold",
@@ -45,10 +45,11 @@ Matrix = NDArray[np.float64]
 
 # Noise on a correlation matrix is decided in 1 to 10 decompositions, within 5% of the boundary in 20 to 50.
 _MAX_DECOMPOSITIONS = 120
-# How far to go from S towards its diagonal inside the box, and from the box towards the diagonal outside it; pivots at
-# least so large are good enough to start from.
-_SHARES = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
-_OUTWARDS = (0.1, 0.2, 0.4, 0.7)
+# How far to go from S towards its diagonal inside the box: where the least of them is indefinite so is S, and mostly
+# the others are too. By what to shrink, step by step, outside it. Pivots so large are good enough to start from.
+_LEAST = 0.01
+_SHARES = (1.0, 0.5, _LEAST, 0.25, 0.1, 0.03)
+_OUTWARDS = (0.9, 0.9, 0.75, 0.5, 0.0)
 _COMFORTABLE = 1e-3
 _EPS = float(np.finfo(float).eps)
 
@@ -100,22 +101,25 @@ def point_in_box(S: Matrix, limits: Matrix, point: Matrix, workspace: Matrix) ->
     for c in _SHARES:
         shrink(S, limits, c, point)
         smallest = smallest_pivot(point, workspace)
-        if smallest > _COMFORTABLE:
+        if smallest > _COMFORTABLE and c != _LEAST:
             return point
         if smallest > pivot:
             best, pivot = c, smallest
+        if c == _LEAST and np.isinf(smallest):
+            break
     shrink(S, limits, best, point)
     return point if pivot > 4 * len(S) * _EPS else None
 
 
-def drawn_to_diagonal(shrunken: Matrix) -> Matrix:
+def point_outside(S: Matrix, limits: Matrix, point: Matrix, workspace: Matrix) -> Matrix:
     """The soft-thresholded S drawn on towards its diagonal, out of the box, until it is positive definite."""
-    for share in _OUTWARDS:
-        drawn = (1.0 - share) * shrunken
-        np.fill_diagonal(drawn, shrunken.diagonal())
-        if smallest_pivot(drawn) > _COMFORTABLE:
-            return drawn
-    return np.diag(shrunken.diagonal())
+    shrink(S, limits, 1.0, point)
+    for factor in _OUTWARDS:
+        point *= factor
+        np.fill_diagonal(point, S.diagonal())
+        if smallest_pivot(point, workspace) > _COMFORTABLE:
+            break
+    return point
 
 
 def _proof(S: Matrix, penalty: Matrix, D: Matrix) -> Recession | None:
