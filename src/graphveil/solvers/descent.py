@@ -241,12 +241,9 @@ def solve(
         if len(limits) == p:
             limits = _part(problem.limits, index)
         part = answer if whole else np.empty((2, *S.shape))
-        room = _Room.of(S, limits)
-        if start is not None:
-            warm = State(_part(W, index), _part(B, index), start.is_close)
-        else:
-            warm = _cold_start(S, limits, room, part[0])
-        block = _solve_block(S, limits, tol, max_iter, warm, part, room)
+        task = _Task.of(S, limits, part)
+        warm = _cold_start(task) if start is None else State(_part(W, index), _part(B, index), start.is_close)
+        block = _solve_block(task, tol, max_iter, warm)
         if isinstance(block, Recession):
             direction = np.zeros((p, p))
             put(block.direction, index, direction)
@@ -315,18 +312,20 @@ def _split(problem: Problem) -> tuple[list[Indices], Indices]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Room:
-    """The problem in single precision, and memory: W and B for a start, and a workspace in double precision."""
+class _Task:
+    """One block in both precisions, and memory: for the answer, for W and B of a start, and a workspace."""
 
-    S: Single
-    limits: Single
+    S: Matrix
+    limits: Matrix
+    single: tuple[Single, Single]
+    answer: Matrix
     W: Single
     B: Single
     workspace: Matrix
 
     @classmethod
-    def of(cls, S: Matrix, limits: Any) -> "_Room":
-        """For one block.
+    def of(cls, S: Matrix, limits: Matrix, answer: Matrix) -> "_Task":
+        """The precision matrix and the dual point will be written into ``answer``.
 
         The first touch of a page costs more than solving a sparse problem does. A block of memory as large as this has
         large pages, and the allocator keeps it for the next solution.
@@ -336,74 +335,62 @@ class _Room:
         copy, W, B = memory[2 * n * n : 5 * n * n].reshape(3, n, n)
         with np.errstate(over="ignore"):  # infinity makes no certificate, and double precision decides
             copy[...] = S
-            limits = limits.astype(np.float32)
-        return cls(copy, limits, W, B, memory[: 2 * n * n].view(np.float64).reshape(n, n))
+            single = copy, limits.astype(np.float32)
+        return cls(S, limits, single, answer, W, B, memory[: 2 * n * n].view(np.float64).reshape(n, n))
 
 
-def _cold_start(S: Matrix, limits: Matrix, room: _Room, memory: Matrix) -> State:
-    """A start from nothing but the problem; ``memory`` is overwritten."""
-    room.B.fill(0.0)
-    if shrink(room.S, room.limits, 1.0, room.W) >= _SPARSE * S.size:
-        inside = point_in_box(S, limits, memory, room.workspace)
-        room.W[...] = point_outside(S, limits, memory, room.workspace) if inside is None else inside
-    return State(room.W, room.B)
+def _cold_start(task: _Task) -> State:
+    """A start from nothing but the problem."""
+    task.B.fill(0.0)
+    if shrink(*task.single, 1.0, task.W) >= _SPARSE * task.S.size:
+        given = task.S, task.limits, task.answer[0], task.workspace
+        inside = point_in_box(*given)
+        task.W[...] = point_outside(*given) if inside is None else inside
+    return State(task.W, task.B)
 
 
-def _solve_block(
-    S: Matrix, limits: Matrix, tol: float, max_iter: int, start: State, answer: Matrix, room: _Room
-) -> _Block | Recession:
-    """Solve one block from ``start``, or from one that is searched for, at last with care.
-
-    The precision matrix and the dual point are written into ``answer``; ``room`` is overwritten.
-    """
-    block, sweeps = _sweep(S, limits, tol, max_iter, start.W, start.B, ON_TRIAL, start.is_close, 0, answer, room)
+def _solve_block(task: _Task, tol: float, max_iter: int, start: State) -> _Block | Recession:
+    """Solve one block from ``start``, or from one that is searched for, at last with care."""
+    block, sweeps = _sweep(task, tol, max_iter, start.W, start.B, ON_TRIAL, start.is_close, 0)
     if block is not None:
         return block
-    found = interior_point(S, all_penalties(limits, len(S)))
+    n = len(task.S)
+    found = interior_point(task.S, all_penalties(task.limits, n))
     if found is None:
-        raise _undecided(len(S))
+        raise _undecided(n)
     if isinstance(found, Recession):
         return found
     for care in (ROUGH, CAREFUL):
         W: Floats = found.astype(np.float32) if care == ROUGH else found
-        block, sweeps = _sweep(S, limits, tol, max_iter, W, np.zeros_like(W), care, False, sweeps, answer, room)
+        block, sweeps = _sweep(task, tol, max_iter, W, np.zeros_like(W), care, False, sweeps)
         if block is not None:
             return block
     raise _too_slow(tol, max_iter, sweeps)
 
 
 def _sweep(
-    S: Matrix,
-    limits: Matrix,
-    tol: float,
-    max_iter: int,
-    W: Floats,
-    B: Floats,
-    care: int,
-    hopeful: bool,
-    sweeps: int,
-    answer: Matrix,
-    room: _Room,
+    task: _Task, tol: float, max_iter: int, W: Floats, B: Floats, care: int, hopeful: bool, sweeps: int
 ) -> tuple[_Block | None, int]:
     """Sweep until a certificate is found; also return the sweeps done, those before included.
 
     Instead of a block None means that W was given up. ``hopeful`` asks for a certificate after one sweep.
     """
+    S, limits = task.S, task.limits
     n = len(S)
     allowed = tol * n
     # The primal point is a little worse than the dual one that the prediction is about.
     target = max(0.5 * allowed, n * _EPS)
-    (precision, dual), status = answer, np.empty(1)
+    (precision, dual), status = task.answer, np.empty(1)
     later = _LATER
     while sweeps < max_iter:
         goal, most = target, max_iter - sweeps
         problem: tuple[Floats, Floats] = S, limits
         if W.dtype == np.float32:
-            goal, most, problem = max(target, _ROUNDING * n), min(_TRIAL, most), (room.S, room.limits)
+            goal, most, problem = max(target, _ROUNDING * n), min(_TRIAL, most), task.single
         sweeps += descend(*problem, W, B, goal, 1 if hopeful else most, care, status)
         if hopeful or status[0] <= target or sweeps == max_iter:
             linear, size, edges = assemble(S, limits, W, B, later, precision, dual)
-            logdet, gap = certify(precision, dual, linear, size, edges, allowed, room.workspace)
+            logdet, gap = certify(precision, dual, linear, size, edges, allowed, task.workspace)
             if gap <= allowed:
                 state = State(W.astype(np.float32, copy=False), B.astype(np.float32, copy=False))
                 return _Block(state, linear, logdet, gap, sweeps), sweeps
@@ -421,7 +408,7 @@ def _sweep(
         elif not np.isfinite(status[0]):
             return None, sweeps
         if care == ON_TRIAL:
-            # No row was damped in a whole sweep, or W is proved to be definite by the certificate.
+            # No row was damped in a whole sweep. That leaves W in the box, but a start outside it proves nothing of W.
             if not is_positive_definite(W):
                 return None, sweeps
             care = ROUGH
