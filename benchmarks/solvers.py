@@ -366,7 +366,7 @@ def threads(table, sizes, seed):
         alpha = alpha_for(correlation(p, 2 * p, seed), 0.05)
         wall = {"1": np.inf, "2": np.inf}
         # In turn, several times: other work on the machine must not fall on one of the two only.
-        for count in ("1", "2") * 3:
+        for count in ("1", "2") * 6:
             environment = os.environ | {"OPENBLAS_NUM_THREADS": count, "OMP_NUM_THREADS": count}
             command = [sys.executable, "-c", code, str(HERE), str(p), str(alpha), str(seed)]
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
