@@ -14,10 +14,12 @@ anything else                   refused, by the name of the column and its type
 Argument: ``privacy/proofs/totality.md`` (theorem 7).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -60,7 +62,6 @@ class Selection:
         self.labels = labels
         if label in self.features:
             raise SourceError(f"Column {label!r} is the label and cannot be a feature too: take it out of the domain.")
-        self.check_names(names)
 
     @property
     def wanted(self) -> list[str]:
@@ -70,11 +71,32 @@ class Selection:
         return [*self.features, self.labels.column]
 
     def check_names(self, names: Sequence[str]) -> None:
-        """Every wanted column must be there once."""
+        """Every wanted column must be in a schema once."""
+        missing = self._missing(names)
+        if missing:
+            raise SourceError(f"The source has no column {missing[0]!r}. {_suggestion(missing[0], names)}")
+        self._check_once(names)
+
+    def check_first_line(self, names: Sequence[str]) -> None:
+        """The same for a CSV file. Its names are not repeated: where the line of names is missing they are a record."""
+        missing = self._missing(names)
+        if missing:
+            found = len(self.wanted) - len(missing)
+            raise SourceError(
+                f"The source has no column {missing[0]!r}: its first line has {found} of the {len(self.wanted)} names "
+                "that are wanted. Does it lack a line of names? If not, write them exactly as the file does, capitals "
+                "and accents included."
+            )
+        self._check_once(names)
+
+    def _missing(self, names: Sequence[str]) -> list[str]:
+        there = set(names)
+        return [name for name in self.wanted if name not in there]
+
+    def _check_once(self, names: Sequence[str]) -> None:
+        counts = Counter(names)
         for name in self.wanted:
-            if name not in names:
-                raise SourceError(f"The source has no column {name!r}. {_suggestion(name, names)}")
-            if list(names).count(name) > 1:
+            if counts[name] > 1:
                 raise SourceError(f"Column {name!r} appears more than once in the source: rename or select columns.")
 
     def check_types(self, schema: Any) -> None:
@@ -139,12 +161,17 @@ def _is_label(kind: Any) -> bool:
 
 
 def _suggestion(name: str, names: Sequence[str]) -> str:
-    """What may have been meant. Few names: those of a file without a header are values of its first record."""
+    """What may have been meant, of the names of a schema."""
+    if any(normalize("NFC", other) == normalize("NFC", name) for other in names):
+        return (
+            "It has one that looks the same and differs only in its Unicode form (ü as one character, NFC, or as u "
+            "with a mark, NFD): rename the column, or write the name in the other form."
+        )
     same = [other for other in names if other.lower() == name.lower()]
     close = same or get_close_matches(name, names, n=3)
     if close:
         return "Did you mean " + " or ".join(map(repr, close)) + "?"
-    return f"It has {len(names)} others, none of a similar name. If it is a CSV file, does it lack a line of names?"
+    return f"It has {len(names)} others, none of a similar name."
 
 
 def floats(column: Any) -> "NDArray[np.float64]":

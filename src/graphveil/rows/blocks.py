@@ -107,7 +107,7 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | N
         if rows is None:
             return None
         return _WithLabels(rows, codes_of(source[1], labels))
-    if _is_path(source) or (isinstance(source, list | tuple) and source and all(map(_is_path, source))):
+    if _names_files(source):
         from graphveil.rows.files import Files
 
         blocks = Files([source] if _is_path(source) else source, domain, labels)
@@ -161,6 +161,7 @@ class _Frame(Blocks):
         if twice:
             raise SourceError(f"Column {twice[0]!r} appears more than once in the source: rename or select columns.")
         self._selection = Selection(names, domain, labels)
+        self._selection.check_names(names)
         self.columns, self.n_features = self._selection.features, len(self._selection.features)
         self._frame = _selected(frame, names, self._selection.wanted)
         self._open()
@@ -232,6 +233,10 @@ class _Batches(Blocks):
 
     def _opened(self) -> Any:
         for batch in iterate_foreign(self._batches):
+            if _names_files(batch) or (isinstance(batch, tuple) and batch and _names_files(batch[0])):
+                raise SourceError(
+                    "A batch is a path. Give all paths in one list: then each file is known to count once."
+                )
             blocks = open_batch(batch, self._domain, self._labels)
             if blocks is None:
                 pair = "a pair (rows, labels) with rows " if self._labels and self._labels.column is None else ""
@@ -251,6 +256,10 @@ def _match(blocks: Blocks, domain: Domain) -> None:
 
 def _is_path(source: Any) -> bool:
     return isinstance(source, str | os.PathLike)
+
+
+def _names_files(source: Any) -> bool:
+    return _is_path(source) or (isinstance(source, list | tuple) and bool(source) and all(map(_is_path, source)))
 
 
 def _column_names(frame: Any) -> list[str]:
