@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.arrow import Selection, batch_rows, can_hold_numbers
+from graphveil.rows.arrow import Selection, batch_rows, can_hold_numbers, value_types
 from graphveil.rows.blocks import Blocks
 from graphveil.rows.foreign import call_foreign, iterate_foreign
 from graphveil.rows.lines import Lines
@@ -124,7 +124,7 @@ class _Typed(_File):
 
     def kinds(self) -> dict[str, bool]:
         schema = call_foreign(self._schema, self._named("opened"))
-        return {name: can_hold_numbers(schema, name) for name in schema.names}
+        return {name: can_hold_numbers(kind) for name, kind in value_types(schema).items()}
 
     def check(self, selection: Selection) -> None:
         schema = call_foreign(self._schema, self._named("opened"))
