@@ -133,8 +133,8 @@ def test_seeded_rounds_are_charged_as_infinite():
 
 def test_one_charge_before_the_first_draw(monkeypatch):
     diary = []
-    draw = randomness._opendp_draw
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda m, n: (diary.append("draw"), draw(m, n))[1])
+    draw = randomness.draw_discrete_gaussian
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda m, n: (diary.append("draw"), draw(m, n))[1])
 
     class Ledger:
         def charge(self, dataset, event):
@@ -166,7 +166,7 @@ def test_questions_of_one_pass_are_counted_together_before_any_is_answered(monke
 
     drawn = []
     monkeypatch.setattr(recipe, "adaptive_rounds", greedy)
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda measurement, count: drawn.append(count))
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda scale, count: drawn.append(count))
     with pytest.raises(GuaranteeError, match="would cost more than was charged"):
         adaptive()
     assert not drawn

@@ -1,6 +1,7 @@
 """How much noise a budget asks for, and on which lattice it is drawn. Everything rounds to the private side."""
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 from graphveil.exceptions import GuaranteeError
@@ -103,7 +104,8 @@ def lattice_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, 
     A coordinate with noise of standard deviation s on the lattice gℤ, g = 2^e, costs a total variation of at most
     (g/s)²/16 against the Gaussian rounded to gℤ. The data are integers: for e ≤ 0 they are on the lattice; for e > 0
     they are rounded down to it, which moves d coordinates by less than g√(2d) in the norm of the sensitivity. That
-    is kept below 2⁻³⁰ of the sensitivity, the reserve that :func:`with_reserve` adds.
+    is kept below 2⁻³⁰ of the sensitivity, the reserve that :func:`with_reserve` adds. The sampler takes whole scales:
+    every s is rounded up to a multiple of g, by less than 2⁻⁴⁰ of itself.
 
     Guarantee
     ---------
@@ -117,7 +119,8 @@ def lattice_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, 
         eta = sum(group.count * (spacing / group.sd) ** 2 for group in groups) / 16.0 * (1.0 + 2.0**-40)
         rounding = spacing * math.sqrt(2.0 * count) if exponent > 0 else 0.0
         if eta <= allowed_eta and rounding <= 0.5 * _ROUNDING * sensitivity:
-            return GaussianStep(sensitivity, groups, exponent, mu, eta)
+            whole = tuple(replace(group, sd=math.ceil(group.sd / spacing) * spacing) for group in groups)
+            return GaussianStep(sensitivity, whole, exponent, mu, eta)
         exponent -= 1
     raise GuaranteeError(
         f"This budget cannot be kept in exact arithmetic with {count} noisy numbers: no lattice is fine enough for so "
