@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 
 from graphveil.exceptions import GuaranteeError
@@ -119,10 +120,23 @@ def lattice_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, 
         eta = sum(group.count * (spacing / group.sd) ** 2 for group in groups) / 16.0 * (1.0 + 2.0**-40)
         rounding = spacing * math.sqrt(2.0 * count) if exponent > 0 else 0.0
         if eta <= allowed_eta and rounding <= 0.5 * _ROUNDING * sensitivity:
-            whole = tuple(replace(group, sd=math.ceil(group.sd / spacing) * spacing) for group in groups)
-            return GaussianStep(sensitivity, whole, exponent, mu, eta)
+            return GaussianStep(sensitivity, _on_whole_scales(groups, spacing), exponent, mu, eta)
         exponent -= 1
     raise GuaranteeError(
         f"This budget cannot be kept in exact arithmetic with {count} noisy numbers: no lattice is fine enough for so "
         "large an epsilon, or so small an epsilon or delta. Choose a more usual budget."
     )
+
+
+def _on_whole_scales(groups: tuple[NoiseGroup, ...], spacing: float) -> tuple[NoiseGroup, ...]:
+    """Round standard deviations up to multiples of the lattice, the others no less than the first.
+
+    Guarantee
+    ---------
+    No quotient (first sd)/(own sd) grows, so the norm in which the sensitivity is measured does not either. Proof:
+    ``privacy/proofs/lattice.md`` (theorem 4).
+    """
+    first = Fraction(groups[0].sd)
+    factor = math.ceil(first / Fraction(spacing)) / (first / Fraction(spacing))
+    steps = [math.ceil(Fraction(group.sd) * factor / Fraction(spacing)) for group in groups]
+    return tuple(replace(group, sd=count * spacing) for group, count in zip(groups, steps, strict=True))
