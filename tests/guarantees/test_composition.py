@@ -119,7 +119,7 @@ def test_every_round_hides_all_rows_of_a_person():
         if isinstance(query, Moments | Excess):
             constant = isinstance(query, Moments) and query.constant > 0
             lattice, layout = query.lattice(P), MomentLayout(P, gv.Constant() if constant else None)
-        needed = step_for(query, lattice, layout, base, 2, step.mu, 2.0**-70)
+        needed = step_for(query, lattice, layout, base, 2, step.mu, step.eta)
         assert step.sensitivity >= needed.sensitivity
         for group in needed.groups:
             assert step.sd(group.name) >= group.sd, (type(query), group.name)
