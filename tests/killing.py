@@ -59,13 +59,13 @@ def count_lines(limit=None):
 
 def child(ledger, key, path, pipe, limit):
     """Release, save, ask again, and report on ``pipe``: b"d" as soon as noise is asked for, b"s" at the end."""
-    draw = randomness._opendp_draw
+    draw = randomness.draw_discrete_gaussian
 
-    def reported(measurement, count):
+    def reported(scale, count):
         os.write(pipe, b"d")
-        return draw(measurement, count)
+        return draw(scale, count)
 
-    randomness._opendp_draw = reported
+    randomness.draw_discrete_gaussian = reported
     os.write(pipe, b"g")
     counter = count_lines(limit) if limit != 0 else [0]
     made = release(ledger, key=key, budget=SMALL)

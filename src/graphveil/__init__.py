@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from graphveil.spec.merged import merge_releases as merge_releases
     from graphveil.spec.released import Release as Release
 
-# name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy, numba or opendp.
+# name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy or numba.
 _HOME = {
     "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",

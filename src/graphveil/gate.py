@@ -580,4 +580,4 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    return {name: version(name) for name in ("graphveil", "numpy", "opendp")}
+    return {name: version(name) for name in ("graphveil", "numpy", "numba")}

@@ -20,7 +20,7 @@ draw_noise = mechanisms.draw_noise
 
 
 def at_four_fifths(patch):
-    patch.setattr(randomness.SecureSource, "discrete_gaussian", lambda self, scale, n: draw(self, 0.8 * scale, n))
+    patch.setattr(randomness.SecureSource, "discrete_gaussian", lambda self, scale, n: draw(self, 0.8 * scale // 1, n))
 
 
 def unsymmetrised(patch):

@@ -35,7 +35,8 @@ NEVER_REACH = [
 # (pattern, where it is allowed)
 ONLY_IN = {
     "numpy.random": ("privacy/randomness.py", "_rng.py", "simulate/"),
-    "opendp": ("privacy/randomness.py",),
+    "opendp": (),
+    "urandom": ("privacy/discrete_gaussian.py",),
     "pickle": (),
     "sqlalchemy": ("privacy/ledger/",),
 }

@@ -119,7 +119,7 @@ def test_every_round_hides_all_rows_of_a_person():
         if isinstance(query, Moments | Excess):
             constant = isinstance(query, Moments) and query.constant > 0
             lattice, layout = query.lattice(P), MomentLayout(P, gv.Constant() if constant else None)
-        needed = step_for(query, lattice, layout, base, 2, step.mu, 2.0**-70)
+        needed = step_for(query, lattice, layout, base, 2, step.mu, step.eta)
         assert step.sensitivity >= needed.sensitivity
         for group in needed.groups:
             assert step.sd(group.name) >= group.sd, (type(query), group.name)
@@ -133,8 +133,8 @@ def test_seeded_rounds_are_charged_as_infinite():
 
 def test_one_charge_before_the_first_draw(monkeypatch):
     diary = []
-    draw = randomness._opendp_draw
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda m, n: (diary.append("draw"), draw(m, n))[1])
+    draw = randomness.draw_discrete_gaussian
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda m, n: (diary.append("draw"), draw(m, n))[1])
 
     class Ledger:
         def charge(self, dataset, event):
@@ -166,7 +166,7 @@ def test_questions_of_one_pass_are_counted_together_before_any_is_answered(monke
 
     drawn = []
     monkeypatch.setattr(recipe, "adaptive_rounds", greedy)
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda measurement, count: drawn.append(count))
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda scale, count: drawn.append(count))
     with pytest.raises(GuaranteeError, match="would cost more than was charged"):
         adaptive()
     assert not drawn

@@ -25,13 +25,13 @@ class Diary:
     def __init__(self, monkeypatch=None, refuse=False):
         self.entries, self.events, self.refuse = [], [], refuse
         if monkeypatch is not None:
-            draw = randomness._opendp_draw
+            draw = randomness.draw_discrete_gaussian
 
             def watched(scale, count):
                 self.entries.append("draw")
                 return draw(scale, count)
 
-            monkeypatch.setattr(randomness, "_opendp_draw", watched)
+            monkeypatch.setattr(randomness, "draw_discrete_gaussian", watched)
 
     def charge(self, dataset, event):
         if self.refuse:
@@ -124,14 +124,14 @@ def test_a_failure_of_the_sampler_after_the_charge_shows_nothing_and_stays_spent
     def fails(scale, count):
         raise MemoryError
 
-    monkeypatch.setattr(randomness, "_opendp_draw", fails)
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", fails)
     with pytest.raises(MemoryError):
         gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d")
     assert diary.entries == ["charge"]
 
 
 def test_a_sampler_that_returns_too_little_is_caught(monkeypatch):
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda scale, count: np.zeros(count - 1, dtype=np.int64))
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda scale, count: np.zeros(count - 1, dtype=np.int64))
     with pytest.raises(GraphveilError, match="wrong number of values"):
         gv.release(ROWS, domain=DOMAIN, budget=BUDGET)
 

@@ -351,7 +351,7 @@ def test_a_failing_sampler_leaves_no_exact_number_in_reach(monkeypatch):
     def fails(scale, count):
         raise MemoryError
 
-    monkeypatch.setattr(randomness, "_opendp_draw", fails)
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", fails)
     with pytest.raises(MemoryError) as caught:
         gv.release(np.ones((3, 2)), domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, augment="mean")
     total = encoded(np.ones((3, 2)), gv.Domain(bounds=(-1, 1)), gv.Constant())

@@ -195,7 +195,7 @@ def _mechanism(release: Release) -> str:
     if isinstance(release, MergedRelease):
         rounds = f"{len(release.parts)} sites, each with a release and a charge of its own"
     return (
-        f"Discrete Gaussian noise (OpenDP) on exact integer sums, analytic calibration; {rounds}. Records were clipped "
+        f"Discrete Gaussian noise on exact integer sums, analytic calibration; {rounds}. Records were clipped "
         "to their bounds before they were summed."
     )
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from graphveil.rows.blocks import Block
 
-__all__ = ["Selection", "batch_rows", "can_hold_numbers", "floats", "slabs", "value_types"]
+__all__ = ["Selection", "batch_rows", "can_hold_numbers", "value_types"]
 
 _BATCH_BYTES = 2**22  # of a batch of rows in float64: a few of them wait for workers at any time
 _SLAB_BYTES = 2**20  # of rows that are turned from columns at a time: in a core's cache
@@ -131,10 +131,10 @@ class Selection:
         if self.labels is not None:
             codes = codes_of_column(batch.column(self.labels.column), self.labels)
         columns = [call_foreign(partial(floats, batch.column(name)), "read") for name in self.features]
-        yield from slabs(columns, codes)
+        yield from _slabs(columns, codes)
 
 
-def slabs(columns: "list[NDArray[np.float64]]", codes: "NDArray[np.intp] | None") -> "Iterator[Block]":
+def _slabs(columns: "list[NDArray[np.float64]]", codes: "NDArray[np.intp] | None") -> "Iterator[Block]":
     """Columns become rows, a few at a time."""
     n_rows = len(columns[0])
     step = max(1, _SLAB_BYTES // (8 * len(columns)))

@@ -1,7 +1,7 @@
 """Files as sources: Parquet, CSV and Arrow IPC, larger than memory, on any file system that pyarrow knows.
 
 A pass holds a few batches in memory, however large the files and their row groups are: Parquet is decoded page by page
-through buffers of a fixed size, CSV line by line; of Arrow IPC one record batch at a time is held.
+through buffers of a fixed size, CSV record by record; of Arrow IPC one record batch at a time is held.
 """
 
 import os
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows, can_hold_numbers, value_types
 from graphveil.rows.blocks import Blocks
+from graphveil.rows.csv_text import CsvText
 from graphveil.rows.foreign import call_foreign, iterate_foreign
-from graphveil.rows.lines import Lines
 from graphveil.rows.paths import Place, find_files
 from graphveil.rows.unreleased import Unreleased
 from graphveil.spec.augment import Labels
@@ -191,21 +191,21 @@ class _Ipc(_Typed):
 class _Text(_File):
     """Lines of comma-separated values below a line of names."""
 
-    def _lines(self) -> Lines:
-        return Lines(lambda: self.system.open_input_stream(self.path, compression="detect"), self.path)
+    def _text(self) -> CsvText:
+        return CsvText(lambda: self.system.open_input_stream(self.path, compression="detect"), self.path)
 
     def names(self) -> list[str]:
-        return self._lines().names()
+        return self._text().names()
 
     def check(self, selection: Selection) -> None:
         selection.check_first_line(self.names())
 
     def fetch(self, selection: Selection) -> "Iterator[Block | Deferred]":
         _in_file(self, partial(self.check, selection))
-        yield from self._lines().fetch(selection)
+        yield from self._text().fetch(selection)
 
     def count(self, selection: Selection) -> int:
-        return self._lines().count()
+        return self._text().count()
 
 
 _KINDS: dict[str, type[_File]] = {

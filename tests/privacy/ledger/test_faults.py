@@ -41,7 +41,7 @@ def path(tmp_path):
 @pytest.fixture
 def no_draw(monkeypatch):
     """Fail the test if noise is asked for."""
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda *arguments: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda *arguments: pytest.fail("noise was drawn"))
 
 
 def in_a_child(action):
@@ -146,8 +146,8 @@ import warnings
 warnings.simplefilter("error")
 ledger = opened(folder / "ledger.db")
 release(ledger, key="before")
-draw, drawn = randomness._opendp_draw, []
-randomness._opendp_draw = lambda *arguments: drawn.append(1) or draw(*arguments)
+draw, drawn = randomness.draw_discrete_gaussian, []
+randomness.draw_discrete_gaussian = lambda *arguments: drawn.append(1) or draw(*arguments)
 filler = (folder / "filler").open("wb", buffering=0)
 outcomes = []
 for step in range(200):  # ever less room: the charge, the journal, the release, whatever comes first

@@ -71,12 +71,12 @@ def test_a_key_that_was_charged_without_a_stored_release_is_spent_and_lost(url, 
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(randomness, "_opendp_draw", dies)
+        broken.setattr(randomness, "draw_discrete_gaussian", dies)
         with pytest.raises(MemoryError):
             release(ledger, key="k")
     spent = ledger.spent("people")
     assert spent.mu > 0.0
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda *arguments: pytest.fail("drawn again"))
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda *arguments: pytest.fail("drawn again"))
     for _ in range(2):
         with pytest.raises(KeyRefused, match="stays spent and is never drawn again"):
             release(ledger, key="k")
