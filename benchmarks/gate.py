@@ -56,7 +56,7 @@ def domains(p):
 def moments(X, domain):
     p = domain.n_features
     encoder = Encoder(domain, None, shift=False)
-    return accumulate(open_source(X, domain, None), encoder, lambda: [RowMoments(MomentLayout(p, None), trace=True)])
+    return accumulate(open_source(X, domain, None), encoder, lambda: [RowMoments(MomentLayout(p, None))])
 
 
 def whitened_moments(X, domain):

@@ -74,7 +74,7 @@ def ours(path, p):
 
 
 def _moments(p):
-    return [RowMoments(MomentLayout(p, None), trace=True)]
+    return [RowMoments(MomentLayout(p, None))]
 
 
 def bare(path, p):

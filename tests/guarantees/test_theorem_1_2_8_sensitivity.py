@@ -16,6 +16,7 @@ from graphveil.privacy.mechanisms import step_for
 from graphveil.privacy.sensitivity import moment_sensitivity
 from graphveil.spec.lattice import MAX_SQUARE, MomentLayout, RowLattice
 from graphveil.spec.queries import Moments
+from graphveil.spec.row_space import RowSpace
 from support import encoded, exact_moments
 
 
@@ -41,7 +42,8 @@ def squared_bound(lattice, rows_per_person=1):
 def mechanism_bound(lattice, p, augment, rows_per_person):
     """(sd·μ)² of the noise that a release really draws for these rows, in the norm in which the vector moves."""
     mu = 0.25
-    step = step_for(Moments(1.0), lattice, MomentLayout(p, augment), lattice, rows_per_person, mu, 2.0**-70)
+    space = RowSpace(p, lattice, MomentLayout(p, augment))
+    step = step_for(Moments(1.0), space, rows_per_person, mu, 2.0**-70)
     assert Fraction(step.sd("off_diagonal")) ** 2 * 2 >= Fraction(step.sd("diagonal")) ** 2
     return (Fraction(min(step.sd("diagonal"), step.sd("trace"))) * Fraction(mu)) ** 2
 
