@@ -1,5 +1,7 @@
 """Small parts that the tests of the ledger share."""
 
+import subprocess
+
 import numpy as np
 
 import graphveil as gv
@@ -37,3 +39,12 @@ def release(ledger, key=None, budget=HALF, rows=ROWS, **options):
     return gv.release(
         rows, **{"domain": DOMAIN, "budget": budget, "dataset": "people", **options}, ledger=ledger, key=key
     )
+
+
+def can_mount():
+    """Whether there can be a namespace with mounts of its own."""
+    command = ["unshare", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False

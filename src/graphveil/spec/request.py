@@ -9,6 +9,7 @@ from graphveil.spec import validate
 from graphveil.spec.augment import Augment
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
+from graphveil.spec.names import checked_name
 from graphveil.spec.record import Record
 
 __all__ = ["Request"]
@@ -40,8 +41,8 @@ class Request(Record):
     random_state: int | None
 
     def __post_init__(self) -> None:
-        validate.label("key", self.key)
-        validate.label("dataset", self.dataset)
+        for name in ("key", "dataset"):
+            object.__setattr__(self, name, checked_name(name, getattr(self, name)))
         if self.random_state is not None:
             object.__setattr__(self, "random_state", validate.integer("random_state", self.random_state, 0))
 

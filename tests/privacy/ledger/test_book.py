@@ -72,9 +72,9 @@ def test_a_budget_is_for_ever(url):
 def test_nothing_is_made_by_looking(url):
     ledger = gv.Ledger(url)
     for look in (ledger.datasets, ledger.verify, ledger.export, lambda: ledger.spent("people")):
-        with pytest.raises(LedgerError, match=r"no ledger in .* yet"):
+        with pytest.raises(LedgerError, match=r"no ledger in .*from zero"):
             look()
-    with pytest.raises(LedgerError, match=r"no ledger in .* yet"):
+    with pytest.raises(LedgerError, match=r"no ledger in .*from zero"):
         ledger.charge("people", event())
     assert not os.path.exists(url)
     opened(url, "others")
@@ -119,7 +119,7 @@ def test_estimators_charge_and_keep_keys(url):
 
 def test_history_and_export_are_tables_and_json(url):
     ledger = opened(url)
-    release(ledger, key="first")
+    made = release(ledger, key="first")
     ledger.charge("people", event(0.25), request("second"))
     table = str(ledger.history("people")).splitlines()
     assert table[0].split()[:4] == ["no.", "time", "(UTC)", "epsilon"]
@@ -128,8 +128,11 @@ def test_history_and_export_are_tables_and_json(url):
     exported = json.loads(json.dumps(ledger.export()))
     (account,) = exported["datasets"]
     assert account["budget"]["epsilon"] == 2.0
-    assert [entry["number"] for entry in account["events"]] == [1, 2]
-    assert account["head"] == f"2:{account['events'][-1]['hash']}"
+    charged, stored, second = account["events"]
+    assert [line["number"] for line in account["events"]] == [1, 2, 3]
+    assert (charged["key"], second["key"]) == ("first", "second")
+    assert stored["stored"] == {"key": "first", "checksum": made.checksum}
+    assert account["head"] == f"3:{second['hash']}"
     for before, after in zip(account["events"], account["events"][1:], strict=False):
         assert after["previous"] == before["hash"]
     assert "password" not in str(exported)
@@ -163,8 +166,10 @@ def test_a_file_is_its_owners_alone(tmp_path):
         opened(tmp_path / "ledger.db")
     finally:
         os.umask(old)
-    assert stat.S_IMODE((tmp_path / "ledger.db").stat().st_mode) == 0o600
-    assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {
+        "ledger.db": 0o600,
+        "ledger.db-heads": 0o600,
+    }
 
 
 def test_forms_of_a_files_address(tmp_path, monkeypatch):

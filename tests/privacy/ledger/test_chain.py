@@ -12,13 +12,14 @@ import sqlalchemy as sa
 import graphveil as gv
 from graphveil.exceptions import KeyRefused, LedgerDamaged
 from graphveil.privacy.ledger.chain import sealed
-from graphveil.privacy.ledger.store import SCHEMA_VERSION, _engine, datasets, events, ledgers, releases
+from graphveil.privacy.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases
+from graphveil.privacy.ledger.store import _engine
 from ledger_support import event, opened, release, request
 
 
 def tamper(ledger, *statements):
     store = ledger._store
-    with _engine(store.url, store._path).connect() as connection:
+    with _engine(store.url, store._file and store._file.path).connect() as connection:
         connection.execution_options(writes=True)
         with connection.begin():
             if connection.dialect.name == "sqlite":
