@@ -20,7 +20,7 @@ from graphveil.privacy.ledger.trouble import plain_os_error
 
 __all__ = ["LedgerFile"]
 
-_SEEN = re.compile(r"(\d+:[0-9a-f]{64}) (.+)")  # a line that was cut short by a crash does not match
+_SEEN = re.compile(r"(.+) (\d+:[0-9a-f]{64})")  # the hash comes last: a line that a crash cut short does not match
 
 
 class LedgerFile:
@@ -88,7 +88,7 @@ class LedgerFile:
         """Add the heads that the witness has not seen, and wait for the disk."""
         before = self._seen()
         seen = _heads(before)
-        text = "".join(f"{head} {name}\n" for name, head in heads.items() if seen.get(name) != head)
+        text = "".join(f"{name} {head}\n" for name, head in heads.items() if seen.get(name) != head)
         if not text:
             return
         try:
@@ -128,7 +128,7 @@ class LedgerFile:
 def _heads(text: str) -> dict[str, str]:
     """The last head of every data set; processes may have written theirs in any order."""
     found = [match.groups() for match in map(_SEEN.fullmatch, text.split("\n")) if match]
-    return {name: head for head, name in sorted(found, key=lambda pair: int(pair[0].split(":")[0]))}
+    return dict(sorted(found, key=lambda pair: int(pair[1].split(":")[0])))
 
 
 def _is_mounted(path: Path) -> bool:
