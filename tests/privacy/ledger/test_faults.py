@@ -573,7 +573,9 @@ def encoded(request, postgres):
     """The URL of a database in another encoding than UTF-8."""
     name = f"encoded_{request.param.lower()}"
     postgres.execute(f"DROP DATABASE IF EXISTS {name}")
-    postgres.execute(f"CREATE DATABASE {name} ENCODING '{request.param}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    postgres.execute(
+        f"CREATE DATABASE {name} ENCODING '{request.param}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    )
     return request.param, postgres.url().replace("/postgres?", f"/{name}?")
 
 

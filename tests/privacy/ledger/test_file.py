@@ -352,7 +352,9 @@ def test_a_witness_that_may_not_be_read_is_named(path, monkeypatch):
     with pytest.raises(LedgerError, match="cannot be trusted without .*-heads: Is a directory"):
         ledger.verify()
     witness.rmdir()
-    monkeypatch.setattr(Path, "read_text", lambda *arguments, **options: (_ for _ in ()).throw(PermissionError(13, "no")))
+    monkeypatch.setattr(
+        Path, "read_text", lambda *arguments, **options: (_ for _ in ()).throw(PermissionError(13, "no"))
+    )
     with pytest.raises(LedgerReadOnly, match="cannot be trusted without"):
         ledger.verify()
 

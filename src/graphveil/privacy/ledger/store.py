@@ -146,7 +146,10 @@ class Store:
         """What no message may repeat."""
         parsed = make_url(self.url)
         hidden = [value for name, value in parsed.query.items() if "pass" in name.lower()]
-        found = [parsed.password, *(part for value in hidden for part in ([value] if isinstance(value, str) else value))]
+        found = [
+            parsed.password,
+            *(part for value in hidden for part in ([value] if isinstance(value, str) else value)),
+        ]
         return tuple(part for part in found if part)
 
 
