@@ -1,8 +1,12 @@
 """Small parts that the tests of the ledger share."""
 
+import os
 import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import graphveil as gv
 from graphveil.privacy.calibration import analytic_mu, lattice_allowance
@@ -48,3 +52,19 @@ def can_mount():
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     except OSError:
         return False
+
+
+def with_mounts(script, folder):
+    """What a script prints that may mount things, in a namespace of its own."""
+    if not can_mount():
+        pytest.skip("no mount namespace")
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", sys.executable, "-c", script, folder],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout

@@ -1,4 +1,4 @@
-"""Writes tests/references/ledger-N.sql: a ledger of today's version N, which every later graphveil must read or upgrade.
+"""Writes a ledger of today's version N, ledger-N.sql, which every later graphveil must read or upgrade.
 
 PYTHONPATH=tests python tests/references/ledger.py FILE
 

@@ -18,8 +18,12 @@ _LONGEST = 200
 _INVISIBLE = frozenset(
     map(
         chr,
-        [0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164]
-        + [*range(0xFE00, 0xFE10), 0xFFA0, *range(0xE0100, 0xE01F0)],
+        [
+            *(0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+            *range(0x180B, 0x1810),
+            *range(0xFE00, 0xFE10),
+            *range(0xE0100, 0xE01F0),
+        ],
     )
 )
 # Alphabets whose letters are drawn like those of another; the first word of a letter's Unicode name says which it is.
@@ -35,8 +39,8 @@ def checked_name(parameter: str, value: Any) -> str:
     for character in name:
         if character in _INVISIBLE:
             raise InvalidParameter(
-                f"{parameter} must be made of characters that can be seen, got {_shown(value)}: {_described(character)} "
-                "is drawn as nothing."
+                f"{parameter} must be made of characters that can be seen, got {_shown(value)}: "
+                f"{_described(character)} is drawn as nothing."
             )
     for stranger in _strangers(name):
         raise InvalidParameter(

@@ -272,7 +272,7 @@ def test_a_damaged_ledger_of_version_1_is_not_brought_up_to_date(tmp_path):
         connection.execute("UPDATE graphveil_releases SET content = x'00' WHERE key = 'mean'")
     connection.close()
     for use in (ledger.verify, lambda: ledger.charge("people", event(0.1))):
-        with pytest.raises(LedgerDamaged, match="under key 'mean' is damaged.*nothing was changed"):
+        with pytest.raises(LedgerDamaged, match=r"under key 'mean' is damaged.*nothing was changed"):
             use()
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT version FROM graphveil_ledger").fetchone() == (1,)

@@ -24,12 +24,11 @@ from graphveil.exceptions import (
     LedgerDamaged,
     LedgerError,
     LedgerFull,
-    LedgerReadOnly,
     LedgerUnavailable,
 )
 from graphveil.privacy import randomness
 from graphveil.privacy.ledger import schema, store
-from ledger_support import can_mount, event, opened, release, request
+from ledger_support import can_mount, event, opened, release, request, with_mounts
 from postgres_server import free_port
 
 
@@ -177,19 +176,9 @@ print(*sorted(set(outcomes)), made == len(ledger.history("people")) - 2)
 
 
 def test_a_full_disk(tmp_path, path):
-    if not can_mount():
-        pytest.skip("no mount namespace")
-    done = subprocess.run(
-        ["unshare", "--map-root-user", "--mount", sys.executable, "-c", FULL, tmp_path],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.split()[-3:-1] == ["refused", "released"]
-    assert done.stdout.split()[-1] == "True"
+    said = with_mounts(FULL, tmp_path).split()
+    assert said[-3:-1] == ["refused", "released"]
+    assert said[-1] == "True"
 
 
 SMALL_SERVER = """

@@ -19,7 +19,7 @@ import graphveil as gv
 from graphveil.exceptions import LedgerDamaged, LedgerError, LedgerFull, LedgerReadOnly
 from graphveil.privacy import randomness
 from graphveil.privacy.ledger.file import LedgerFile
-from ledger_support import can_mount, event, opened, release, request
+from ledger_support import event, opened, release, request, with_mounts
 
 SMALL = event(0.002)
 TWO_NAMES = "has 2 names"
@@ -122,18 +122,7 @@ print(len(outside.history("people")))
 
 
 def test_a_file_that_is_mounted_by_itself_is_refused_and_a_mounted_folder_is_fine(tmp_path):
-    if not can_mount():
-        pytest.skip("no mount namespace")
-    tests = Path(__file__).parents[2]
-    done = subprocess.run(
-        ["unshare", "--map-root-user", "--mount", sys.executable, "-c", MOUNTED, tmp_path],
-        env={**os.environ, "PYTHONPATH": f"{tests}:{os.environ.get('PYTHONPATH', '')}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.split("\n") == ["mounted as a single file"] * 4 + ["2", ""]
+    assert with_mounts(MOUNTED, tmp_path).split("\n") == ["mounted as a single file"] * 4 + ["2", ""]
 
 
 def test_looking_at_the_file_drops_no_lock(path):
@@ -300,7 +289,7 @@ def test_a_ledger_that_was_lost_is_not_begun_again_from_zero(path, left, no_draw
     path.unlink()
     if left is not None:
         path.write_bytes(left)
-    with pytest.raises(LedgerDamaged, match="ledger.db-heads has seen"):
+    with pytest.raises(LedgerDamaged, match=r"ledger\.db-heads has seen"):
         ledger.create("people", gv.Budget(2.0, 1e-6))
     with pytest.raises(LedgerError, match=r"do not make another|has lost charges"):
         release(ledger)
@@ -339,7 +328,7 @@ def test_a_witness_that_cannot_be_written_stops_the_draw_and_keeps_the_charge(pa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(LedgerFile, "_append", full)
-    with pytest.raises(LedgerFull, match="stays written, but .*-heads cannot be: No space left"):
+    with pytest.raises(LedgerFull, match=r"stays written, but .*-heads cannot be: No space left"):
         release(ledger)
     assert len(ledger.history("people")) == 1
 
@@ -349,7 +338,7 @@ def test_a_witness_that_may_not_be_read_is_named(path, monkeypatch):
     witness = LedgerFile(path).witness
     witness.unlink()
     witness.mkdir()
-    with pytest.raises(LedgerError, match="cannot be trusted without .*-heads: Is a directory"):
+    with pytest.raises(LedgerError, match=r"cannot be trusted without .*-heads: Is a directory"):
         ledger.verify()
     witness.rmdir()
     monkeypatch.setattr(

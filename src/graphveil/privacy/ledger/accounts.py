@@ -40,14 +40,14 @@ def open_account(connection: Connection, dataset: str, budget: Budget, token: st
     """Add a data set."""
     before = connection.execute(sa.select(ledgers).with_for_update()).one()
     there = connection.execute(sa.select(datasets)).all()
-    for row in there:
-        if row.name == dataset and unsealed(row.content, row.hash).get("token") == token:
+    for other in there:
+        if other.name == dataset and unsealed(other.content, other.hash).get("token") == token:
             return
-        if row.name == dataset:
+        if other.name == dataset:
             raise LedgerError(f"There is a data set {dataset!r} already; its budget cannot be changed.")
-        if look(row.name) == look(dataset):
+        if look(other.name) == look(dataset):
             raise LedgerError(
-                f"There is a data set {ascii(row.name)} already, which reads like {ascii(dataset)}. If these are the same "
+                f"There is a data set {other.name!a} already, which reads like {dataset!a}. If these are the same "
                 "people's records, use that one: a second account would count from zero. If not, choose another name."
             )
     number = before.datasets + 1
@@ -76,8 +76,8 @@ def account_of(connection: Connection, dataset: str, *, lock: bool = False) -> A
         row = None if older is None else row_of(connection, older, lock=lock)
     if row is None:
         raise LedgerError(
-            f"There is no data set {name!r} in this ledger. If these people's records have an account under another name, "
-            f"use that one. If they have none: ledger.create({name!r}, budget), or `graphveil ledger create`."
+            f"There is no data set {name!r} in this ledger. If these people's records have an account under another "
+            f"name, use that one. If they have none: ledger.create({name!r}, budget), or `graphveil ledger create`."
         )
     return row
 
@@ -177,8 +177,8 @@ def kept_release(connection: Connection, request: Request) -> Release | None:
     content = connection.execute(sa.select(releases.c.content).where(releases.c.key == request.key)).scalar()
     if content is None and checksum is None:
         raise KeyRefused(
-            f"Key {request.key!r} was charged at {charge['time']}, but no release is stored: another process is still at "
-            "work, or the release was lost in a crash. It stays spent and is never drawn again; use a new key."
+            f"Key {request.key!r} was charged at {charge['time']}, but no release is stored: another process is still "
+            "at work, or the release was lost in a crash. It stays spent and is never drawn again; use a new key."
         )
     if content is None or checksum_of(content) != checksum:
         happened = "was deleted" if content is None else "is not the one that was stored"

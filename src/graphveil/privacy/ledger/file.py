@@ -64,13 +64,13 @@ class LedgerFile:
             return  # opening it says more
         if links > 1:
             raise LedgerError(
-                f"The ledger {self.path} has {links} names (hard links). After a crash, charges that were made under one "
-                "name would be undone under another. Remove all names but one, or copy the file while nobody uses it."
+                f"The ledger {self.path} has {links} names (hard links). After a crash, charges that were made under "
+                "one name would be undone under another. Remove all names but one; a copy of the file is no such name."
             )
         if mounted:
             raise LedgerError(
-                f"The ledger {self.path} is mounted as a single file. After a crash, charges that were made inside would "
-                "be undone outside, or the other way round. Mount the folder that holds it instead."
+                f"The ledger {self.path} is mounted as a single file. After a crash, charges that were made inside "
+                "would be undone outside, or the other way round. Mount the folder that holds it instead."
             )
 
     # ------------------------------------------------------------------ the witness
@@ -127,7 +127,7 @@ class LedgerFile:
 
 def _heads(text: str) -> dict[str, str]:
     """The last head of every data set; processes may have written theirs in any order."""
-    found = [match.groups() for match in map(_SEEN.fullmatch, text.split("\n")) if match]
+    found = [(match[1], match[2]) for match in map(_SEEN.fullmatch, text.split("\n")) if match]
     return dict(sorted(found, key=lambda pair: int(pair[1].split(":")[0])))
 
 

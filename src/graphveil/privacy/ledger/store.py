@@ -112,8 +112,8 @@ class Store:
                 assert self._file is not None
                 raise LedgerDamaged(
                     f"The ledger in {self.name} has lost charges: {self._file.witness} has seen line "
-                    f"{head.split(':')[0]} of {dataset!r}, which is missing or another one. An older copy was put in its "
-                    "place, or a crash has undone it under another name. Restore the newest copy; the page on the ledger "
+                    f"{head.split(':')[0]} of {dataset!r}, which is missing or another one. An older copy was put in "
+                    "its place, or a crash has undone it under another name. Restore the newest copy; docs/ledger.md "
                     "says what to do if there is none."
                 )
 
@@ -246,19 +246,19 @@ def _check_version(connection: Connection, wanted: int, name: str) -> None:
 
 def _nothing_there(name: str, place: str) -> LedgerError:
     elsewhere = {
-        "folder": "look in the folder from which it was used (GRAPHVEIL_LEDGER and --ledger name one file for all of them)",
+        "folder": "look in the folder where it was used (GRAPHVEIL_LEDGER names one file for all folders)",
         "schema": "look at the database and the search_path of the URL that it was used with",
     }
     return LedgerError(
-        f"There is no ledger in {name}. If there was one, do not make another, which would start every budget from zero: "
-        f"{elsewhere[place]}, or restore a copy. If there never was one: ledger.create(dataset, budget), or `graphveil "
-        "ledger create`."
+        f"There is no ledger in {name}. If there was one, do not make another, which would start every budget from "
+        f"zero: {elsewhere[place]}, or restore a copy. If there never was one: ledger.create(dataset, budget), or "
+        "`graphveil ledger create`."
     )
 
 
 def _lost(file: LedgerFile) -> LedgerError:
     names = ", ".join(map(repr, sorted(file.seen_heads())[:3]))
     return LedgerDamaged(
-        f"There was a ledger in {file.path}: {file.witness} has seen charges of {names}. Restore it: a new one would start "
-        "every budget from zero. If it was a trial that you have deleted, delete that file, too."
+        f"There was a ledger in {file.path}: {file.witness} has seen {names}. Restore it: a new one would start every "
+        "budget from zero. If it was a trial that you have deleted, delete that file, too."
     )

@@ -41,7 +41,7 @@ _ADVICE: dict[type[LedgerError], str] = {
     LedgerFull: "has no room left; make some and try again",
     LedgerDamaged: "is damaged: it is no ledger, or a part is missing. Restore it from a copy",
     LedgerUnavailable: "cannot be reached, or stays locked",
-    LedgerError: "cannot keep this name in its encoding. Make its database with ENCODING 'UTF8', or choose a plain name",
+    LedgerError: "cannot keep this name in its encoding. Make its database with ENCODING 'UTF8', or use a plain name",
 }
 
 
