@@ -207,7 +207,7 @@ def _absorb(
     moments, query = answers[0], answers[0].query
     assert isinstance(query, Moments)
     assert query.row_map is not None
-    back, middle = np.linalg.inv(query.row_map.matrix / unit).T, query.row_map.centre * unit
+    back, middle = query.row_map.inverse(unit).T, query.row_map.centre * unit
     layout = MomentLayout(p, None if setting.centred else Constant())
     lattice = query.lattice(p)
     constant = lattice.constant * lattice.unit

@@ -8,6 +8,7 @@ another meaning: files of releases hold them.
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -110,6 +111,14 @@ class RowMap:
         """The matrix that is really applied."""
         return np.asarray(np.ldexp(self.integers, -self.exponents.astype(np.int64)))
 
+    def inverse(self, unit: float) -> Vector:
+        """What undoes the map of rows whose lattice has steps of ``unit``, or InvalidParameter if nothing does."""
+        with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
+            found = np.linalg.inv(self.matrix / unit)
+            if np.isfinite(found).all():
+                return np.asarray(found)
+        raise InvalidParameter("a map of rows in this release cannot be undone: graphveil did not make it like this.")
+
 
 @dataclass(frozen=True, eq=False)
 class Query:
@@ -202,6 +211,8 @@ def _check_columns(low: Vector, high: Vector, weights: Vector, columns: Vector) 
     ordered = (low <= high).all() and (np.diff(columns) > 0).all() and columns.size == weights.size > 0
     if not (whole and ordered and columns[0] >= 0 and columns[-1] < low.size):
         raise InvalidParameter("questions about columns need integer windows, weights and ascending column numbers.")
+    if not (np.maximum(np.abs(low), np.abs(high)) ** 2 <= MAX_SQUARE).all():
+        raise InvalidParameter("the windows of columns must lie in the ball of the rows.")
     if weights.min() < 1 or weights.max() > _LARGEST_WEIGHT:
         raise InvalidParameter("weights of columns must be from 1 to 2**20.")
 
