@@ -18,8 +18,8 @@ from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.gdp import delta_of
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
-from graphveil.spec.row_space import RowSpace
 from graphveil.spec.rounds import Round
+from graphveil.spec.row_space import RowSpace
 
 __all__ = ["check_release"]
 
