@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import SourceError
+from graphveil.rows.columns import keys
 from graphveil.rows.foreign import call_foreign
 from graphveil.spec.augment import Labels
 
@@ -37,8 +38,13 @@ def codes_of_column(column: Any, declared: Labels) -> "NDArray[np.intp]":
     import pyarrow as pa
     import pyarrow.types as t
 
+    if isinstance(column, pa.ChunkedArray):
+        return np.concatenate(
+            [np.empty(0, dtype=np.intp), *(codes_of_column(part, declared) for part in column.chunks)]
+        )
     if t.is_dictionary(column.type):
-        column = call_foreign(lambda: column.cast(column.type.value_type), "read")
+        known = codes_of_column(column.dictionary, declared)
+        return np.append(known, -1)[call_foreign(lambda: keys(column), "read")]
     if t.is_string(column.type) or t.is_large_string(column.type) or t.is_string_view(column.type):
         column = call_foreign(lambda: column.cast(pa.large_binary()), "read")
         values = call_foreign(column.to_pylist, "read")

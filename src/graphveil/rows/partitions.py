@@ -3,9 +3,9 @@
 Guarantee
 ---------
 Each partition is counted once or the pass fails: sums carry the numbers of the partitions that they hold, no number may
-come twice, and all must have come in the end. An engine may therefore run a partition as often as it likes. Words add
-without rounding and without overflow, so the total is the one that a single process would have found, to the last bit.
-Proof: ``privacy/proofs/quantisation.md``.
+come twice, none may be left out, and the rows in the sums must be as many as the engine itself counts. An engine may
+therefore run a partition as often as it likes. Words add without rounding and without overflow, so the total is the one
+that a single process would have found, to the last bit. Proof: ``privacy/proofs/quantisation.md``.
 """
 
 from abc import abstractmethod
@@ -91,6 +91,8 @@ class Work:
         """Number of rows and statistics from the words of all partitions."""
         found = self.statistics()
         ends = np.cumsum([1, *(statistic.words().size for statistic in found)])
+        if outcome.words.size != ends[-1]:
+            raise SourceError("The engine has lost a part of a sum; nothing is used of this pass.")
         count, *parts = np.split(outcome.words, ends[:-1])
         for statistic, words in zip(found, parts, strict=True):
             statistic.add_words(words)
@@ -125,21 +127,26 @@ class Partitions(Blocks):
     ) -> "Sums":
         """One pass: number of rows, and every statistic over all of them."""
         work = Work(self.domain, self.labels, encoder, statistics)
-        outcome, n_parts = self.run(work)
+        outcome, n_counted = self.run(work)
         if outcome.refusal is not None:
             raise SourceError(outcome.refusal)
-        if list(outcome.parts) != list(range(n_parts)):
-            raise SourceError("The engine has lost a partition, or counted one twice; nothing is used of this pass.")
         n_rows, found = work.sums(outcome)
+        if list(outcome.parts) != list(range(len(outcome.parts))) or n_rows != n_counted:
+            raise SourceError(
+                "The engine has lost a partition, has counted one twice, or gives other rows every time that it is "
+                "asked; nothing is used of this pass. Write the rows to files, and release those."
+            )
         if progress is not None:
             progress(n_rows)
         return n_rows, found
 
     @abstractmethod
     def run(self, work: Work) -> tuple[Outcome, int]:
-        """Do the work on every partition and add up what it comes to; also say how many partitions there are."""
+        """Do the work on every partition and add up what it comes to; also the number of rows, as the engine counts.
 
+        Its count must not come from the outcomes: a partition without one would be missing in both.
+        """
+
+    @abstractmethod
     def count(self) -> int:
-        from graphveil.rows.clipping import RawRows
-
-        return self.accumulate(RawRows(self.n_features), list, None)[0]
+        """Number of rows, counted by the engine itself."""
