@@ -11,6 +11,7 @@ import pytest
 import graphveil as gv
 from graphveil.privacy.calibration import analytic_mu, lattice_allowance
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.request import Request
 
 ROWS = np.linspace(-1.0, 1.0, 90).reshape(30, 3)
@@ -28,8 +29,8 @@ def event(epsilon=0.5, delta=1e-6, *, seeded=False, rows_per_person=1, mu=None):
 
 
 def request(key="k", dataset="people", budget=HALF, **changes):
-    asked = {"domain": DOMAIN, "augment": None, "rounds": 1, "mechanism": "default", "allow_unproven": False}
-    return Request(key=key, dataset=dataset, budget=budget, random_state=None, **{**asked, **changes})
+    asked = {"domain": DOMAIN, "budget": budget, "assume_centered": True, "adaptive": False}
+    return Request(key, dataset, ReleaseOptions(**{**asked, **changes}))
 
 
 def opened(url, dataset="people", budget=WHOLE):
@@ -40,9 +41,8 @@ def opened(url, dataset="people", budget=WHOLE):
 
 
 def release(ledger, key=None, budget=HALF, rows=ROWS, **options):
-    return gv.release(
-        rows, **{"domain": DOMAIN, "budget": budget, "dataset": "people", **options}, ledger=ledger, key=key
-    )
+    asked = {"domain": DOMAIN, "budget": budget, "assume_centered": True, "adaptive": False, "dataset": "people"}
+    return gv.release(rows, **{**asked, **options}, ledger=ledger, key=key)
 
 
 def can_mount():

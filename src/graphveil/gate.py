@@ -29,11 +29,11 @@ from graphveil.exceptions import (
     SourceError,
     warn_caller,
 )
-from graphveil.spec import validate
-from graphveil.spec.augment import Augment, Constant, Labels, checked_augment
+from graphveil.spec.augment import Augment, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
+from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Moments, Query
 from graphveil.spec.released import Release
 from graphveil.spec.request import Request
@@ -74,8 +74,9 @@ def release(
     *,
     domain: Domain,
     budget: Budget,
-    rounds: Any = 1,
-    augment: Any = None,
+    assume_centered: bool = False,
+    adaptive: bool = True,
+    labels: Labels | None = None,
     mechanism: str = "default",
     allow_unproven: bool = False,
     ledger: LedgerLike | None = None,
@@ -97,13 +98,15 @@ def release(
         What is assumed of a row, from public knowledge.
     budget : Budget
         The guarantee to keep.
-    rounds : 1 or "auto", default 1
-        One noisy second moment; or several rounds in one event, of which later ones centre, whiten and clip the rows as
-        earlier answers suggest. "auto" reads the rows about eight times and is far more accurate once there are enough
-        rows; :func:`graphveil.recover` makes the most of either.
-    augment : None, "mean", Constant or Labels
-        "mean" releases the mean in the same event; :class:`~graphveil.Labels` class counts and class means (one round).
-        With None rows are taken to have mean zero: bounds scale them and do not shift, and must contain zero.
+    assume_centered : bool, default False
+        Take the rows to have mean zero, and do not release a mean: bounds then scale rows without shifting them, and
+        must contain zero.
+    adaptive : bool, default True
+        Spend the budget in several rounds of one event, of which later ones centre, whiten and clip the rows as earlier
+        answers suggest. It reads the rows about eight times and is far more accurate once there are enough rows. False:
+        one noisy second moment.
+    labels : Labels, optional
+        Release class counts and class means too, in one round (``adaptive=False``).
     mechanism : {"default", "paper"}
         "paper" is Algorithm 1's noise exactly as printed, for comparison: more noise for the same guarantee.
     allow_unproven : bool, default False
@@ -142,16 +145,7 @@ def release(
     >>> print(out.guarantee)
     (1, 1e-06)-differentially private against replacing one record; the number of records, 5000, is public.
     """
-    if not isinstance(domain, Domain):
-        raise InvalidParameter.of("domain", "a gv.Domain", type(domain).__name__)
-    if not isinstance(budget, Budget):
-        raise InvalidParameter.of("budget", "a gv.Budget", budget)
-    augment = checked_augment(augment)
-    validate.choice("mechanism", mechanism, ["default", "paper"])
-    validate.flag("allow_unproven", allow_unproven)
-    adaptive = _checked_rounds(rounds, mechanism, augment)
-    if mechanism == "paper" and domain.seeks_norm:
-        raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', domain.data_norm)
+    options = ReleaseOptions(domain, budget, assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
     if (ledger is None) != (dataset is None):
         raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
     if ledger is not None and not hasattr(ledger, "charge"):
@@ -160,7 +154,7 @@ def release(
     if key is not None:
         if ledger is None or dataset is None or not hasattr(ledger, "store"):
             raise InvalidParameter("key needs ledger=gv.Ledger(...): that is where the release is kept.")
-        request = Request(key, dataset, domain, budget, augment, rounds, mechanism, allow_unproven, random_state)
+        request = Request(key, dataset, options)
         found = ledger.stored(request)
         if found is not None:
             return found
@@ -175,7 +169,7 @@ def release(
     from graphveil.rows.collection import Collection
     from graphveil.rows.evaluator import Evaluator
 
-    noise, versions = noise_source(random_state), dict(_versions())
+    noise, versions, augment = noise_source(options.random_state), dict(_versions()), options.augment
     blocks: Blocks | Collection
     if isinstance(source, Collection):
         _check_collected(source, domain, augment, adaptive=adaptive)
@@ -190,7 +184,7 @@ def release(
         if ledger is not None and dataset is not None:
             ledger.charge(dataset, event, *([] if request is None else [request]))
 
-    if augment is None:
+    if assume_centered:
         _check_centred(domain)
     evaluator = Evaluator(blocks, domain, augment, adaptive=adaptive, progress=progress)
     gate = _Gate(evaluator, domain, budget, noise, charge, adaptive=adaptive)
@@ -199,7 +193,7 @@ def release(
         if domain.seeks_norm:
             domain = gate.find_norm()
         if adaptive:
-            gate.ask_adaptively(centred=augment is None)
+            gate.ask_adaptively(centred=assume_centered)
         elif mechanism == "paper":
             gate.ask_paper(allow_unproven=allow_unproven)
         else:
@@ -254,7 +248,7 @@ def labelled_rows(source: Any, domain: Domain, labels: Labels) -> "tuple[Blocks,
 def _check_collected(collection: "Collection", domain: Domain, augment: Augment, *, adaptive: bool) -> None:
     """Collected sums answer one question, and only about the rows that they were made of."""
     if adaptive:
-        raise InvalidParameter.of("rounds", "1 for rows that were collected batch by batch", "auto")
+        raise InvalidParameter.of("adaptive", "False for rows that were collected batch by batch", True)
     if collection.count() == 0:
         raise SourceError("The source has no rows.")
     same = domain.matched_to(collection.domain.columns, collection.n_features) == collection.domain
@@ -271,22 +265,9 @@ def _check_centred(domain: Domain) -> None:
         if ends[0, column] > 0.0 or ends[1, column] < 0.0:
             name = repr(domain.columns[column]) if domain.columns is not None else str(column)
             raise InvalidParameter(
-                f"The bounds of column {name} do not contain 0, but augment=None takes rows to have mean zero. Use "
-                'augment="mean", which releases the mean too, or subtract a public centre from the column.'
+                f"The bounds of column {name} do not contain 0, but assume_centered=True takes rows to have mean "
+                "zero. Leave it out, and the mean is released too; or subtract a public centre from the column."
             )
-
-
-def _checked_rounds(rounds: Any, mechanism: str, augment: Augment) -> bool:
-    """Whether several rounds were asked for."""
-    if not isinstance(rounds, int | str) or isinstance(rounds, bool) or rounds not in (1, "auto"):
-        raise InvalidParameter.of("rounds", '1 or "auto"', rounds)
-    if mechanism == "paper" and augment is not None:
-        raise InvalidParameter.of("augment", 'None with mechanism="paper"', augment)
-    if rounds == "auto" and mechanism == "paper":
-        raise InvalidParameter.of("rounds", '1 with mechanism="paper"', rounds)
-    if rounds == "auto" and augment not in (None, Constant()):
-        raise InvalidParameter.of("augment", 'None or "mean" with rounds="auto"', augment)
-    return bool(rounds == "auto")
 
 
 class _Gate:

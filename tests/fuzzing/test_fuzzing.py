@@ -17,6 +17,7 @@ import graphveil as gv
 from fuzzing.mutations import mutated_bytes, mutated_json, mutated_numbers, mutated_release, numbered
 from graphveil.cli.bounds import read_domain
 from graphveil.exceptions import GraphveilError, InvalidParameter, ReleaseFileError, SourceError
+from graphveil.spec.augment import Constant
 from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
 from graphveil.spec.forecast import Forecast, ForecastPoint
 from graphveil.spec.merged import MergedEvent
@@ -26,15 +27,23 @@ BUDGET = gv.Budget(4.0, 1e-6)
 ROWS = np.random.default_rng(0).normal(size=(200, 2))
 NAMED = gv.Domain(bounds={"a": (-4, 4), "b": (-3, 3)})
 KINDS = {
-    "plain": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET),
-    "mean": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, augment="mean"),
-    "labels": lambda: gv.release((ROWS, ["x"] * 200), domain=NAMED, budget=BUDGET, augment=gv.Labels(["x", "y"])),
-    "adaptive": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, augment="mean", rounds="auto"),
+    "plain": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, assume_centered=True, adaptive=False),
+    "mean": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, adaptive=False),
+    "labels": lambda: gv.release(
+        (ROWS, ["x"] * 200), domain=NAMED, budget=BUDGET, labels=gv.Labels(["x", "y"]), adaptive=False
+    ),
+    "adaptive": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET),
     "paper": lambda: gv.release(
-        ROWS, domain=gv.Domain(data_norm=2.0), budget=gv.Budget(1.0, 1e-6), mechanism="paper", random_state=1
+        ROWS,
+        domain=gv.Domain(data_norm=2.0),
+        budget=gv.Budget(1.0, 1e-6),
+        mechanism="paper",
+        random_state=1,
+        assume_centered=True,
+        adaptive=False,
     ),
     "merged": lambda: gv.merge_releases(
-        [gv.release(part, domain=NAMED, budget=BUDGET, augment="mean") for part in (ROWS[:90], ROWS[90:])]
+        [gv.release(part, domain=NAMED, budget=BUDGET, adaptive=False) for part in (ROWS[:90], ROWS[90:])]
     ),
 }
 EVENT = ReleaseEvent(BUDGET, 0.8, 1e-20, "default", "one", 10, 1, "replace", seeded=False)
@@ -45,7 +54,7 @@ RECORDS = [
     gv.Domain(data_norm="private"),
     BUDGET,
     gv.Labels(["x", 3, True], column="y"),
-    gv.Constant(0.5),
+    Constant(0.5),
     EVENT,
     MergedEvent((EVENT, EVENT), 1),
     GaussianStep(2.0, (NoiseGroup("moments", 3, 1.5),), -20, 0.8, 1e-20),
@@ -188,7 +197,7 @@ def csv_cases(start, count, path):
 
     def publish():
         try:
-            return gv.release(path, domain=NAMED, budget=BUDGET)
+            return gv.release(path, domain=NAMED, budget=BUDGET, assume_centered=True, adaptive=False)
         except SourceError as error:
             if CANARY in f"{error!r} {error.__cause__!r} {error.__context__!r}":
                 raise AssertionError("the planted value was said") from None

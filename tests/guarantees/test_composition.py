@@ -12,6 +12,7 @@ from graphveil.privacy import calibration, randomness
 from graphveil.privacy.mechanisms import step_for
 from graphveil.recovery import recipe
 from graphveil.rows import statistics
+from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, RowMap
 from graphveil.spec.row_space import RowSpace
@@ -30,7 +31,7 @@ def statistic_for(query, lattice):
         return statistics.CellCounter(query, lattice.levels)
     if isinstance(query, NormCounts):
         return statistics.NormCounter(query)
-    augment = gv.Constant() if isinstance(query, Moments) and query.constant else None
+    augment = Constant() if isinstance(query, Moments) and query.constant else None
     return statistics.MappedMoments(query, query.lattice(P), MomentLayout(P, augment))
 
 
@@ -65,7 +66,7 @@ def by_kind(rounds):
 
 
 def adaptive(domain=DOMAIN, epsilon=3.0, **options):
-    return gv.release(ROWS, domain=domain, budget=gv.Budget(epsilon, 1e-6), augment="mean", rounds="auto", **options)
+    return gv.release(ROWS, domain=domain, budget=gv.Budget(epsilon, 1e-6), **options)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +112,7 @@ def test_every_round_hides_all_rows_of_a_person():
     """The noise that a round drew is at least that of its own question, lattice, share and rows per person."""
     domain = gv.Domain(bounds=(-60, 60), n_features=P, rows_per_person=2)
     rounds = [a_round for seed in range(5) for a_round in adaptive(domain, epsilon=15.0, random_state=seed).rounds]
-    space = RowSpace.of(domain, gv.Constant(), None)
+    space = RowSpace.of(domain, Constant(), None)
     kinds = {type(a_round.query) for a_round in rounds}
     assert kinds == {ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, Excess}
     for a_round in rounds:

@@ -20,10 +20,13 @@ SMALL = gv.Budget(0.5, 1e-6)
 # A stored release of every kind.
 KEPT = [
     ("plain", {"budget": SMALL}),
-    ("mean", {"budget": SMALL, "augment": "mean"}),
-    ("labels", {"budget": SMALL, "augment": gv.Labels(["x", "y"]), "rows": (ROWS, ["x"] * 30)}),
+    ("mean", {"budget": SMALL, "assume_centered": False}),
+    (
+        "labels",
+        {"budget": SMALL, "assume_centered": False, "labels": gv.Labels(["x", "y"]), "rows": (ROWS, ["x"] * 30)},
+    ),
     ("paper", {"budget": SMALL, "mechanism": "paper"}),
-    ("adaptive", {"budget": gv.Budget(2.0, 1e-6), "augment": "mean", "rounds": "auto"}),
+    ("adaptive", {"budget": gv.Budget(2.0, 1e-6), "assume_centered": False, "adaptive": True}),
     (
         "norm",
         {

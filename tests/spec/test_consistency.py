@@ -13,15 +13,19 @@ ROWS = np.random.default_rng(0).normal(size=(400, 3))
 BOX = gv.Domain(columns=["a", "b", "c"], bounds=(-4, 4))
 ONE, FOUR = gv.Budget(1.0, 1e-6), gv.Budget(4.0, 1e-6)
 RELEASES = {
-    "plain": lambda: gv.release(ROWS, domain=BOX, budget=ONE),
-    "mean": lambda: gv.release(ROWS, domain=gv.Domain(data_norm=9.0), budget=ONE, augment="mean"),
-    "labels": lambda: gv.release((ROWS, ["x"] * 400), domain=BOX, budget=ONE, augment=gv.Labels(["x", "y"])),
-    "paper": lambda: gv.release(ROWS, domain=BOX, budget=ONE, mechanism="paper"),
-    "unproven": lambda: gv.release(ROWS, domain=BOX, budget=FOUR, mechanism="paper", allow_unproven=True),
-    "seeded": lambda: gv.release(ROWS, domain=BOX, budget=ONE, random_state=1),
-    "adaptive": lambda: gv.release(ROWS, domain=BOX, budget=FOUR, augment="mean", rounds="auto"),
+    "plain": lambda: gv.release(ROWS, domain=BOX, budget=ONE, assume_centered=True, adaptive=False),
+    "mean": lambda: gv.release(ROWS, domain=gv.Domain(data_norm=9.0), budget=ONE, adaptive=False),
+    "labels": lambda: gv.release(
+        (ROWS, ["x"] * 400), domain=BOX, budget=ONE, labels=gv.Labels(["x", "y"]), adaptive=False
+    ),
+    "paper": lambda: gv.release(ROWS, domain=BOX, budget=ONE, mechanism="paper", assume_centered=True, adaptive=False),
+    "unproven": lambda: gv.release(
+        ROWS, domain=BOX, budget=FOUR, mechanism="paper", allow_unproven=True, assume_centered=True, adaptive=False
+    ),
+    "seeded": lambda: gv.release(ROWS, domain=BOX, budget=ONE, random_state=1, assume_centered=True, adaptive=False),
+    "adaptive": lambda: gv.release(ROWS, domain=BOX, budget=FOUR),
     "private norm": lambda: gv.release(
-        np.repeat(ROWS, 5, axis=0), domain=gv.Domain(data_norm="private"), budget=FOUR, rounds="auto"
+        np.repeat(ROWS, 5, axis=0), domain=gv.Domain(data_norm="private"), budget=FOUR, assume_centered=True
     ),
 }
 
@@ -135,12 +139,12 @@ def test_every_release_that_is_made_agrees_with_itself(case):
         gv.Domain(bounds=(-norm, norm), data_norm=0.5 * p**0.5, rows_per_person=person),
         gv.Domain(bounds=(-4, 4)),
     ][kind]
-    augment = chance.choice(["none", "mean", "weight", "labels"])
-    options = {"none": None, "mean": "mean", "weight": gv.Constant(0.01), "labels": gv.Labels(["x", "y"])}[augment]
-    rounds = "auto" if kind == 3 and augment in ("none", "mean") else 1
+    augment = chance.choice(["none", "mean", "labels"])
+    options = {"none": {"assume_centered": True}, "mean": {}, "labels": {"labels": gv.Labels(["x", "y"])}}[augment]
+    adaptive = kind == 3 and augment != "labels"
     source = (rows, ["x"] * n) if augment == "labels" else rows
     try:
-        made = gv.release(source, domain=domain, budget=budget, augment=options, rounds=rounds)
+        made = gv.release(source, domain=domain, budget=budget, **options, adaptive=adaptive)
     except gv.exceptions.GuaranteeError:
         return  # no lattice is fine enough
     assert gv.Release.from_bytes(made.to_bytes()) == made

@@ -114,7 +114,7 @@ def recover(release: Release) -> Recovered:
     >>> import graphveil as gv
     >>> rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, p=5), 20_000, random_state=0)
     >>> out = gv.release(
-    ...     rows, domain=gv.Domain(bounds=(-6, 6)), budget=gv.Budget(1.0, 1e-6), rounds="auto", random_state=0
+    ...     rows, domain=gv.Domain(bounds=(-6, 6)), budget=gv.Budget(1.0, 1e-6), random_state=0
     ... )
     >>> gv.recover(out).precision.shape
     (5, 5)
@@ -126,7 +126,7 @@ def recover(release: Release) -> Recovered:
     if isinstance(release.augment, Labels):
         raise InvalidParameter(
             "A release with labels holds class counts and class means (release.class_counts, release.class_locations), "
-            'not one covariance. For a covariance release with augment="mean".'
+            "not one covariance. For a covariance release without labels."
         )
     result = recovered(release)
     for caution in _serious(release, result):

@@ -2,7 +2,7 @@
 
 A generator that yields questions and is sent noisy answers. It lives here, where neither rows nor the sampler can be
 imported, so that later questions depend on earlier *answers* alone: the layers of the package are the proof. The
-gate runs it against the rows (``gate.release(..., rounds="auto")``), and :func:`graphveil.recover` runs it again
+gate runs it against the rows (``gate.release(...)``), and :func:`graphveil.recover` runs it again
 against the answers in a release, to the same end.
 
 Why it is made like this (measured on eleven real and a dozen synthetic data sets; ``docs/accuracy.md``):

@@ -101,7 +101,7 @@ def test_real_releases_are_charged_what_they_cost(url):
     ledger = opened(url)
     made = release(ledger)
     assert [entry.event for entry in ledger.history("people")] == [made.event]
-    adaptive = release(ledger, rounds="auto")
+    adaptive = release(ledger, adaptive=True)
     assert [entry.event for entry in ledger.history("people")] == [made.event, adaptive.event]
     with pytest.raises(BudgetExceeded):
         release(ledger, budget=WHOLE)

@@ -114,7 +114,12 @@ TAMPERING = {
     "a renamed data set": lambda l: datasets.update().where(datasets.c.name == "last").values(name="other"),
     "a stored release of another event": lambda l: releases.update().values(
         content=gv.release(
-            np.zeros((2, 1)), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(9.0, 1e-6), random_state=0
+            np.zeros((2, 1)),
+            domain=gv.Domain(bounds=(-1, 1)),
+            budget=gv.Budget(9.0, 1e-6),
+            random_state=0,
+            assume_centered=True,
+            adaptive=False,
         ).to_bytes()
     ),
     "a stored release with other numbers": lambda l: releases.update().values(

@@ -49,13 +49,13 @@ def test_a_stored_release_comes_back_when_nothing_is_left_and_nothing_is_read(tm
         ({"budget": gv.Budget(1.0, 2e-6)}, "budget"),
         ({"domain": gv.Domain(bounds=(-2, 1))}, "domain"),
         ({"domain": gv.Domain(bounds=(-1, 1), rows_per_person=2)}, "domain"),
-        ({"augment": "mean"}, "augment"),
-        ({"rounds": "auto"}, "rounds"),
+        ({"assume_centered": False}, "assume_centered"),
+        ({"adaptive": True}, "adaptive"),
         ({"mechanism": "paper"}, "mechanism"),
         ({"allow_unproven": True}, "allow_unproven"),
         ({"random_state": 0}, "random_state"),
         ({"dataset": "others"}, "dataset"),
-        ({"budget": gv.Budget(0.5, 1e-6), "rounds": "auto"}, "budget, rounds"),
+        ({"budget": gv.Budget(0.5, 1e-6), "adaptive": True}, "budget, adaptive"),
     ],
 )
 def test_the_same_key_for_another_request_is_an_error_that_names_the_difference(tmp_path, changes, named):
@@ -144,9 +144,13 @@ def other_releases(made, ledger):
     """What may be put in the place of a stored release, from the bluntest to the finest."""
     moved = {name: values + 1e-9 for name, values in made.rounds[0].values.items()}
     return {
-        "a seeded one": gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(4.0, 1e-6), random_state=1),
-        "one of another budget": gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(0.1, 1e-6)),
-        "one of the same event": gv.release(ROWS, domain=DOMAIN, budget=HALF),
+        "a seeded one": gv.release(
+            ROWS, domain=DOMAIN, budget=gv.Budget(4.0, 1e-6), random_state=1, assume_centered=True, adaptive=False
+        ),
+        "one of another budget": gv.release(
+            ROWS, domain=DOMAIN, budget=gv.Budget(0.1, 1e-6), assume_centered=True, adaptive=False
+        ),
+        "one of the same event": gv.release(ROWS, domain=DOMAIN, budget=HALF, assume_centered=True, adaptive=False),
         "one of another key": release(ledger, key="another"),
         "its own, with other numbers": replace(made, rounds=(replace(made.rounds[0], values=moved),)),
         "its own, with other versions": replace(made, versions={"graphveil": "0"}),
@@ -183,7 +187,7 @@ def test_a_deleted_release_is_neither_lost_nor_drawn_again(tmp_path, monkeypatch
 
 def test_only_what_was_charged_is_stored_and_only_once(url):
     ledger = opened(url)
-    made = gv.release(ROWS, domain=DOMAIN, budget=HALF)
+    made = gv.release(ROWS, domain=DOMAIN, budget=HALF, assume_centered=True, adaptive=False)
     with pytest.raises(LedgerError, match="was not charged for this release"):
         ledger.store(request("k"), made)
     ledger.charge("people", event(0.1), request("k"))
@@ -222,7 +226,15 @@ def test_a_key_needs_a_ledger_that_stores(options):
             raise AssertionError
 
     with pytest.raises(InvalidParameter, match="key needs ledger"):
-        gv.release(ROWS, domain=DOMAIN, budget=HALF, key="k", **{"ledger": Diary(), **options})
+        gv.release(
+            ROWS,
+            domain=DOMAIN,
+            budget=HALF,
+            key="k",
+            **{"ledger": Diary(), **options},
+            assume_centered=True,
+            adaptive=False,
+        )
 
 
 @pytest.mark.parametrize("key", ["", " k", "k\n", 5, "x" * 201, "a  b", "k\ufe0f", "k\u0435y"])
