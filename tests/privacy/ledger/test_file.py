@@ -17,22 +17,11 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import LedgerDamaged, LedgerError, LedgerFull, LedgerReadOnly
-from graphveil.privacy import randomness
 from graphveil.privacy.ledger.file import LedgerFile
 from ledger_support import event, opened, release, request, with_mounts
 
 SMALL = event(0.002)
 TWO_NAMES = "has 2 names"
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "ledger.db"
-
-
-@pytest.fixture
-def no_draw(monkeypatch):
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda *arguments: pytest.fail("noise was drawn"))
 
 
 # ---------------------------------------------------------------- one name

@@ -2,8 +2,8 @@
 
 Every line is canonical JSON and names the hash of the line before it. The lines of a data set begin with the one that
 created it, and those are a chain of their own. The two tables keep the heads: a line that was changed, inserted,
-moved or deleted, at the end too, no longer fits. A line is a charge, or the checksum of a release that was stored
-under the key of a charge; each carries the balance after it.
+moved or deleted, at the end too, no longer fits. A line is a charge with the balance after it, or the checksum of a
+release that was stored under the key of a charge.
 
 There is no secret in it. Whoever may write to the database can rewrite a whole chain and its head, or bring back an
 old copy of the database. Against that, keep what :meth:`~graphveil.Ledger.verify` returns somewhere else and hand it in
@@ -109,14 +109,14 @@ class Chain:
             return
         if line.event is not None:
             self.balance = self.balance.plus(line.event)
+            if (line.mu, line.balance) != (repr(line.event.charged_mu), self.balance):
+                self.problems.append(f"{where} has a wrong balance")
             if row.key is not None:
                 self.charges[row.key] = line.event
         elif line.key in self.charges and line.key not in self.checksums:
             self.checksums[line.key] = line.checksum
         else:
             self.problems.append(f"{where} stores a release that was not charged, or a second one")
-        if (line.mu, line.balance) != (repr(line.event.charged_mu) if line.event else "", self.balance):
-            self.problems.append(f"{where} has a wrong balance")
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ class _Line:
     """A line as data: its place in the chain, and a charge, or the key and the checksum of a stored release."""
 
     place: tuple[Any, ...]
-    balance: Balance
     event: ReleaseEvent | None = None
     mu: str = ""
+    balance: Balance = field(default_factory=Balance)
     key: str = ""
     checksum: str = ""
 
@@ -137,10 +137,10 @@ def _line_of(text: str) -> _Line | None:
     try:
         content = json.loads(text)
         place = tuple(content[name] for name in ("previous", "number", "dataset", "token", "key"))
-        balance = Balance.from_dict(content["balance"])
         if "stored" in content:
-            return _Line(place, balance, key=str(content["stored"]["key"]), checksum=str(content["stored"]["checksum"]))
-        return _Line(place, balance, ReleaseEvent.from_dict(content["event"]), str(content["mu"]))
+            return _Line(place, key=str(content["stored"]["key"]), checksum=str(content["stored"]["checksum"]))
+        event, balance = ReleaseEvent.from_dict(content["event"]), Balance.from_dict(content["balance"])
+        return _Line(place, event, str(content["mu"]), balance)
     except (GraphveilError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         return None
 
