@@ -197,6 +197,9 @@ def test_heads_kept_elsewhere_show_an_old_copy(tmp_path):
         ledger.verify(heads)
     with pytest.raises(LedgerDamaged, match="'gone' is missing"):
         ledger.verify({"gone": "0:0"})
+    for nonsense in ("", "x", "1", f"{10**30}:ab", "2:" + heads["people"].split(":")[1].upper()):
+        with pytest.raises(LedgerDamaged, match="does not go on from the head"):
+            ledger.verify({"people": nonsense})
 
 
 def test_numbers_survive_any_database_exactly(url):

@@ -248,6 +248,19 @@ def test_an_old_copy_is_refused(path, no_draw):
     assert len(ledger.history("people")) == 3
 
 
+def test_charges_that_are_gone_for_good_are_made_again_from_the_files_that_were_given_out(path):
+    """What docs/ledger.md advises."""
+    ledger = opened(path)
+    shutil.copy(path, path.with_name("copy.db"))
+    release(ledger, key="k").save(path.with_name("x.release"))
+    spent = ledger.spent("people")
+    os.replace(path.with_name("copy.db"), path)
+    LedgerFile(path).witness.unlink()
+    assert ledger.spent("people").mu == 0.0
+    ledger.charge("people", gv.Release.load(path.with_name("x.release")).event)
+    assert ledger.spent("people") == spent
+
+
 def test_another_history_of_the_same_length_is_refused(path):
     ledger = opened(path)
     shutil.copy(path, path.with_name("copy.db"))
