@@ -16,7 +16,6 @@ Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -353,11 +352,8 @@ class _Gate:
 
     def _check_spending(self, coming: list[GaussianStep]) -> None:
         """Σ μ² and Σ η of what was drawn and what comes now stay within what was charged, in exact arithmetic."""
-        steps = [a_round.step for a_round in self.rounds] + coming
-        mu_square = sum(Fraction(step.mu) ** 2 for step in steps)
-        eta = sum(Fraction(step.eta) for step in steps)
         assert self.event is not None
-        if mu_square > Fraction(self.event.mu) ** 2 or eta > Fraction(self.event.eta):
+        if not self.event.covers([a_round.step for a_round in self.rounds] + coming):
             raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
 
     def _add_noise(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Round:

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from graphveil.privacy.ledger.chain import sealed
 from graphveil.privacy.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases
 from graphveil.privacy.ledger.store import _engine
 from graphveil.spec import release_file
-from ledger_support import event, opened, release, request
+from ledger_support import DOMAIN, HALF, ROWS, event, opened, release, request
 from references.ledger import KEPT
 
 
@@ -201,6 +202,9 @@ def test_heads_kept_elsewhere_show_an_old_copy(tmp_path):
         ledger.verify(heads)
     with pytest.raises(LedgerDamaged, match="'gone' is missing"):
         ledger.verify({"gone": "0:0"})
+    for nonsense in ("", "x", "1", f"{10**30}:ab", "2:" + heads["people"].split(":")[1].upper()):
+        with pytest.raises(LedgerDamaged, match="does not go on from the head"):
+            ledger.verify({"people": nonsense})
 
 
 def test_numbers_survive_any_database_exactly(url):
@@ -270,15 +274,45 @@ def ledger_lines(path, name):
     return found
 
 
-def test_a_damaged_ledger_of_version_1_is_not_brought_up_to_date(tmp_path):
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (
+            "UPDATE graphveil_releases SET content = x'00' WHERE key = 'mean'",
+            r"under key 'mean' is damaged.*nothing was",
+        ),
+        (
+            "UPDATE graphveil_events SET content = replace(content, '0.3', '0.1')",
+            "event 1 of data set 'people' was changed",
+        ),
+    ],
+)
+def test_a_damaged_ledger_of_version_1_is_not_brought_up_to_date(tmp_path, damage, said):
     path = tmp_path / "ledger.db"
     ledger = restored(path, "ledger-1.sql")
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE graphveil_releases SET content = x'00' WHERE key = 'mean'")
+        connection.execute(damage)
     connection.close()
     for use in (ledger.verify, lambda: ledger.charge("people", event(0.1))):
-        with pytest.raises(LedgerDamaged, match=r"under key 'mean' is damaged.*nothing was changed"):
+        with pytest.raises(LedgerDamaged, match=said):
             use()
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT version FROM graphveil_ledger").fetchone() == (1,)
     connection.close()
+
+
+def test_processes_that_meet_an_old_ledger_bring_it_up_to_date_once(url):
+    ledger = opened(url)
+    made = gv.release(ROWS, domain=DOMAIN, budget=HALF)
+    ledger.charge("people", made.event, request("k"))
+
+    def as_version_1(connection):
+        connection.execute(releases.insert().values(key="k", content=made.to_bytes()))
+        connection.execute(ledgers.update().values(version=1))
+
+    ledger._store.write(as_version_1)
+    with ThreadPoolExecutor(6) as threads:
+        heads = list(threads.map(lambda _: gv.Ledger(url).verify(), range(6)))
+    assert heads == heads[:1] * 6
+    assert heads[0]["people"].startswith("2:")
+    assert release(ledger, key="k") == made

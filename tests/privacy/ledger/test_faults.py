@@ -26,21 +26,9 @@ from graphveil.exceptions import (
     LedgerFull,
     LedgerUnavailable,
 )
-from graphveil.privacy import randomness
 from graphveil.privacy.ledger import schema, store
 from ledger_support import can_mount, event, opened, release, request, with_mounts
 from postgres_server import free_port
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "ledger.db"
-
-
-@pytest.fixture
-def no_draw(monkeypatch):
-    """Fail the test if noise is asked for."""
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda *arguments: pytest.fail("noise was drawn"))
 
 
 def in_a_child(action):
@@ -140,7 +128,6 @@ subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", folder], chec
 from ledger_support import event, opened, release
 from postgres_server import free_port
 from graphveil.exceptions import LedgerFull, LedgerWarning
-from graphveil.privacy import randomness
 import warnings
 warnings.simplefilter("error")
 ledger = opened(folder / "ledger.db")

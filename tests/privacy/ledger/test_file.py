@@ -17,22 +17,11 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import LedgerDamaged, LedgerError, LedgerFull, LedgerReadOnly
-from graphveil.privacy import randomness
 from graphveil.privacy.ledger.file import LedgerFile
 from ledger_support import event, opened, release, request, with_mounts
 
 SMALL = event(0.002)
 TWO_NAMES = "has 2 names"
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "ledger.db"
-
-
-@pytest.fixture
-def no_draw(monkeypatch):
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda *arguments: pytest.fail("noise was drawn"))
 
 
 # ---------------------------------------------------------------- one name
@@ -257,6 +246,19 @@ def test_an_old_copy_is_refused(path, no_draw):
     os.replace(path.with_name("newest.db"), path)
     ledger.charge("people", event(0.1))
     assert len(ledger.history("people")) == 3
+
+
+def test_charges_that_are_gone_for_good_are_made_again_from_the_files_that_were_given_out(path):
+    """What docs/ledger.md advises."""
+    ledger = opened(path)
+    shutil.copy(path, path.with_name("copy.db"))
+    release(ledger, key="k").save(path.with_name("x.release"))
+    spent = ledger.spent("people")
+    os.replace(path.with_name("copy.db"), path)
+    LedgerFile(path).witness.unlink()
+    assert ledger.spent("people").mu == 0.0
+    ledger.charge("people", gv.Release.load(path.with_name("x.release")).event)
+    assert ledger.spent("people") == spent
 
 
 def test_another_history_of_the_same_length_is_refused(path):

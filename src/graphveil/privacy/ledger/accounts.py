@@ -26,6 +26,7 @@ __all__ = [
     "account_of",
     "append_event",
     "check_fits",
+    "intact_chain",
     "keep_release",
     "kept_release",
     "lines_of",
@@ -90,7 +91,7 @@ def row_of(connection: Connection, name: str, *, lock: bool = False) -> Any:
 
 def statement_of(connection: Connection, account: Any) -> tuple[Budget, Balance]:
     """What a data set may spend and has spent, added up again from all of its lines, if each is as it was written."""
-    chain = _intact(connection, account)
+    chain = intact_chain(connection, account)
     assert chain.budget is not None
     return chain.budget, chain.balance
 
@@ -136,9 +137,9 @@ def append_event(
         "request": None if request is None else request.fingerprints(),
         "event": event.to_dict(),
         "mu": repr(event.charged_mu),
+        "balance": check_fits(connection, account, event).to_dict(),
     }
-    balance = check_fits(connection, account, event)
-    _append_line(connection, account, token, None if request is None else request.key, balance, charge)
+    _append_line(connection, account, token, None if request is None else request.key, charge)
 
 
 def keep_release(connection: Connection, request: Request, release: Release, token: str) -> None:
@@ -157,8 +158,7 @@ def keep_release(connection: Connection, request: Request, release: Release, tok
 
 def seal_release(connection: Connection, account: Any, key: str, checksum: str, token: str) -> None:
     """Append a line with the checksum of the release that is stored under a key."""
-    balance = statement_of(connection, account)[1]
-    _append_line(connection, account, token, None, balance, {"stored": {"key": key, "checksum": checksum}})
+    _append_line(connection, account, token, None, {"stored": {"key": key, "checksum": checksum}})
 
 
 def kept_release(connection: Connection, request: Request) -> Release | None:
@@ -172,7 +172,7 @@ def kept_release(connection: Connection, request: Request) -> Release | None:
     charge = _charge_under(connection, request)
     if charge is None:
         return None
-    chain = _intact(connection, account_of(connection, request.dataset))
+    chain = intact_chain(connection, account_of(connection, request.dataset))
     checksum = chain.checksums.get(request.key)
     content = connection.execute(sa.select(releases.c.content).where(releases.c.key == request.key)).scalar()
     if content is None and checksum is None:
@@ -208,7 +208,7 @@ def _charge_under(connection: Connection, request: Request) -> dict[str, Any] | 
     return line
 
 
-def _intact(connection: Connection, account: Any) -> Chain:
+def intact_chain(connection: Connection, account: Any) -> Chain:
     """The lines of a data set, if each is as it was written."""
     chain = Chain.of(connection, account)
     if chain.problems:
@@ -218,12 +218,10 @@ def _intact(connection: Connection, account: Any) -> Chain:
     return chain
 
 
-def _append_line(
-    connection: Connection, account: Any, token: str, key: str | None, balance: Balance, facts: dict[str, Any]
-) -> None:
+def _append_line(connection: Connection, account: Any, token: str, key: str | None, facts: dict[str, Any]) -> None:
     number = account.events + 1
     place = {"previous": account.head, "number": number, "dataset": account.name, "time": _now(), "token": token}
-    text, seal = sealed({**place, "key": key, "balance": balance.to_dict(), **facts})
+    text, seal = sealed({**place, "key": key, **facts})
     row = {"dataset": account.name, "number": number, "token": token, "key": key, "content": text, "hash": seal}
     connection.execute(events.insert().values(row))
     connection.execute(datasets.update().where(datasets.c.name == account.name).values(events=number, head=seal))

@@ -2,8 +2,8 @@
 
 Every line is canonical JSON and names the hash of the line before it. The lines of a data set begin with the one that
 created it, and those are a chain of their own. The two tables keep the heads: a line that was changed, inserted,
-moved or deleted, at the end too, no longer fits. A line is a charge, or the checksum of a release that was stored
-under the key of a charge; each carries the balance after it.
+moved or deleted, at the end too, no longer fits. A line is a charge with the balance after it, or the checksum of a
+release that was stored under the key of a charge.
 
 There is no secret in it. Whoever may write to the database can rewrite a whole chain and its head, or bring back an
 old copy of the database. Against that, keep what :meth:`~graphveil.Ledger.verify` returns somewhere else and hand it in
@@ -28,6 +28,8 @@ from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.released import Release
 
 __all__ = ["Chain", "checksum_of", "goes_on_from", "heads_of", "problems", "sealed", "unsealed"]
+
+_LINES = 8192  # that are kept in memory once read: every charge follows the whole chain, and lines do not change
 
 
 def sealed(content: Mapping[str, Any]) -> tuple[str, str]:
@@ -59,13 +61,13 @@ class Chain:
     budget : Budget or None
         What the data set may spend; None if its own line was changed.
     balance : Balance
-        The sum of all charges, added up again.
+        The sum of all charges: that of the last of them, where each adds up with the one before.
+    last_charge : str
+        The line that it comes from.
     charges : dict
         Events by their key, of those that have one.
     checksums : dict
         Checksums of the stored releases, by key.
-    heads : set of str
-        Every head that the chain has had: the number of a line, and its hash.
     problems : list of str
         What does not fit, in words.
 
@@ -77,9 +79,9 @@ class Chain:
 
     budget: Budget | None
     balance: Balance = field(default_factory=Balance)
+    last_charge: str = ""
     charges: dict[str, ReleaseEvent] = field(default_factory=dict)
     checksums: dict[str, str] = field(default_factory=dict)
-    heads: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
     @classmethod
@@ -90,33 +92,34 @@ class Chain:
         if chain.budget is None or own.get("dataset") != account.name:
             chain.problems.append(f"data set {account.name!r} was changed, or one before it is missing")
         head, number = account.hash, 0
-        chain.heads.add(f"0:{head}")
         lines = sa.select(events).where(events.c.dataset == account.name).order_by(events.c.number)
         for number, row in enumerate(connection.execute(lines), 1):
-            chain._follow(row, number, head, f"event {row.number} of data set {account.name!r}")
+            chain._follow(row, number, head)
             head = row.hash
-            chain.heads.add(f"{number}:{head}")
         if (account.events, account.head) != (number, head):
             chain.problems.append(f"the last events of data set {account.name!r} are missing")
         return chain
 
-    def _follow(self, row: Any, number: int, head: str, where: str) -> None:
+    def _follow(self, row: Any, number: int, head: str) -> None:
         line = _line_of(row.content)
         place = (head, number, row.dataset, row.token, row.key)
         if line is None or checksum_of(row.content.encode()) != row.hash or (line.place, row.number) != (place, number):
-            self.problems.append(f"{where} was changed, or one before it is missing")
+            self._note(row, "was changed, or one before it is missing")
         if line is None:
             return
         if line.event is not None:
-            self.balance = self.balance.plus(line.event)
+            if not _adds_up(self.last_charge, row.content):
+                self._note(row, "has a wrong balance")
+            self.balance, self.last_charge = line.balance, row.content
             if row.key is not None:
                 self.charges[row.key] = line.event
         elif line.key in self.charges and line.key not in self.checksums:
             self.checksums[line.key] = line.checksum
         else:
-            self.problems.append(f"{where} stores a release that was not charged, or a second one")
-        if (line.mu, line.balance) != (repr(line.event.charged_mu) if line.event else "", self.balance):
-            self.problems.append(f"{where} has a wrong balance")
+            self._note(row, "stores a release that was not charged, or a second one")
+
+    def _note(self, row: Any, problem: str) -> None:
+        self.problems.append(f"event {row.number} of data set {row.dataset!r} {problem}")
 
 
 @dataclass(frozen=True)
@@ -124,25 +127,34 @@ class _Line:
     """A line as data: its place in the chain, and a charge, or the key and the checksum of a stored release."""
 
     place: tuple[Any, ...]
-    balance: Balance
     event: ReleaseEvent | None = None
     mu: str = ""
+    balance: Balance = field(default_factory=Balance)
     key: str = ""
     checksum: str = ""
 
 
-@lru_cache(maxsize=4096)  # every charge follows the whole chain; lines do not change
+@lru_cache(maxsize=_LINES)
 def _line_of(text: str) -> _Line | None:
     """Read a line; None if it is none."""
     try:
         content = json.loads(text)
         place = tuple(content[name] for name in ("previous", "number", "dataset", "token", "key"))
-        balance = Balance.from_dict(content["balance"])
         if "stored" in content:
-            return _Line(place, balance, key=str(content["stored"]["key"]), checksum=str(content["stored"]["checksum"]))
-        return _Line(place, balance, ReleaseEvent.from_dict(content["event"]), str(content["mu"]))
+            return _Line(place, key=str(content["stored"]["key"]), checksum=str(content["stored"]["checksum"]))
+        event, balance = ReleaseEvent.from_dict(content["event"]), Balance.from_dict(content["balance"])
+        return _Line(place, event, str(content["mu"]), balance)
     except (GraphveilError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         return None
+
+
+@lru_cache(maxsize=_LINES)
+def _adds_up(before: str, text: str) -> bool:
+    """Whether the balance in a charge is that of the charge before it, or of nothing, plus its own event."""
+    earlier, line = _line_of(before) if before else _Line(()), _line_of(text)
+    if earlier is None or line is None or line.event is None:
+        return False
+    return (line.mu, line.balance) == (repr(line.event.charged_mu), earlier.balance.plus(line.event))
 
 
 def heads_of(connection: Connection) -> dict[str, str]:
@@ -153,12 +165,10 @@ def heads_of(connection: Connection) -> dict[str, str]:
 
 def goes_on_from(connection: Connection, dataset: str, head: str) -> bool:
     """Whether a data set has, or has had, this head."""
-    number, _, seal = head.partition(":")
-    if number == "0":
-        query = sa.select(datasets.c.hash).where(datasets.c.name == dataset)
-    else:
-        query = sa.select(events.c.hash).where(events.c.dataset == dataset, events.c.number == int(number))
-    return connection.execute(query).scalar() == seal
+    seal = head.partition(":")[2]
+    first = sa.select(sa.literal(0), datasets.c.hash).where(datasets.c.name == dataset, datasets.c.hash == seal)
+    later = sa.select(events.c.number, events.c.hash).where(events.c.dataset == dataset, events.c.hash == seal)
+    return any(head == f"{number}:{found}" for number, found in connection.execute(first.union_all(later)))
 
 
 def problems(connection: Connection, heads: Mapping[str, str]) -> Iterator[str]:
@@ -173,7 +183,7 @@ def problems(connection: Connection, heads: Mapping[str, str]) -> Iterator[str]:
         if (row.number, own.get("previous"), own.get("number")) != (number, head, number):
             yield f"data set {row.name!r} was changed, or one before it is missing"
         yield from chain.problems
-        if heads.get(row.name, f"0:{row.hash}") not in chain.heads:
+        if row.name in heads and not goes_on_from(connection, row.name, heads[row.name]):
             yield f"data set {row.name!r} does not go on from the head that was kept elsewhere"
         head = row.hash
         names.add(row.name)

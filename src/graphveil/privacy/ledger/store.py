@@ -99,9 +99,9 @@ class Store:
                     _check_version(connection, version, self.name)
                     self._check_seen(connection, seen)
                 result = work(connection)
-                heads = heads_of(connection) if writes else {}
+                heads = heads_of(connection) if writes and self._file is not None else {}
         if self._file is not None:
-            self._file.add_heads(heads)
+            self._file.add_heads(heads)  # before anybody builds on what was written
         return result
 
     def _check_seen(self, connection: Connection, seen: Mapping[str, str]) -> None:
@@ -144,13 +144,14 @@ class Store:
     @property
     def _secrets(self) -> tuple[str, ...]:
         """What no message may repeat."""
+        if self._file is not None:
+            return ()
         parsed = make_url(self.url)
-        hidden = [value for name, value in parsed.query.items() if "pass" in name.lower()]
-        found = [
-            parsed.password,
-            *(part for value in hidden for part in ([value] if isinstance(value, str) else value)),
-        ]
-        return tuple(part for part in found if part)
+        found = [parsed.password or ""]
+        for name, value in parsed.query.items():
+            if "pass" in name.lower():
+                found += [value] if isinstance(value, str) else value
+        return tuple(filter(None, found))
 
 
 def _checked_url(url: Any) -> tuple[str, Path | None]:

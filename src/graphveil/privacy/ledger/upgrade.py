@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from graphveil.exceptions import GraphveilError, LedgerDamaged
-from graphveil.privacy.ledger.accounts import row_of, seal_release
-from graphveil.privacy.ledger.chain import Chain, checksum_of
+from graphveil.privacy.ledger.accounts import intact_chain, row_of, seal_release
+from graphveil.privacy.ledger.chain import checksum_of
 from graphveil.privacy.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases, versions_of
 from graphveil.spec.released import Release
 
@@ -25,7 +25,7 @@ def upgrade(connection: Connection) -> None:
         return  # another process was faster
     names = connection.execute(sa.select(datasets.c.name).order_by(datasets.c.number)).scalars().all()
     for name in names:
-        charges = Chain.of(connection, row_of(connection, name, lock=True)).charges
+        charges = intact_chain(connection, row_of(connection, name, lock=True)).charges
         stored = connection.execute(
             sa.select(releases)
             .join_from(releases, events, releases.c.key == events.c.key)
