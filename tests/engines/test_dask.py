@@ -16,6 +16,7 @@ from distributed import Client, LocalCluster
 
 import graphveil as gv
 import graphveil.engines.dask
+import graphveil.rows.partitions
 from engines.reference import CALLS, EXPECTED, FRAME, NAMES, ROWS, Ledger, assert_same_bits
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import Outcome, combined
@@ -119,7 +120,15 @@ def check_faults(folder, caplog):
             gv.release(source, **CALLS["labels"])
 
 
-CHECKS = [check_same_bits, check_killed_worker, check_failing_partitions, check_file, check_faults]
+def check_other_version(folder, caplog):
+    """A worker with other code could clip in another way than the noise was made for."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphveil.rows.partitions, "installed_version", lambda: "0.0.1")
+        with pytest.raises(SourceError, match=r"A worker of the engine has graphveil \d.*, and 0\.0\.1 asks it"):
+            gv.release(frame(), **CALLS["labels"])
+
+
+CHECKS = [check_same_bits, check_killed_worker, check_failing_partitions, check_file, check_faults, check_other_version]
 
 
 def test_a_cluster_from_end_to_end(client, tmp_path, caplog):

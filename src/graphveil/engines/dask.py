@@ -73,7 +73,11 @@ class DaskPartitions(Partitions):
 def _counted(parts: list[Any]) -> Any:
     from dask.delayed import delayed
 
-    return delayed(sum)([delayed(len)(part) for part in parts])
+    return delayed(sum)([delayed(_n_rows)(part) for part in parts])
+
+
+def _n_rows(part: Any) -> int:
+    return int(part.shape[0])
 
 
 def _sum_part(work: Work, number: int, part: Any) -> Outcome:

@@ -127,6 +127,7 @@ class Selection:
 
     def blocks(self, batch: Any) -> "Iterator[Block]":
         """Rows of a record batch, a slab at a time, with their class numbers."""
+        call_foreign(batch.validate, "read")  # pyarrow does not look whether a file has as many bytes as it says
         codes = None
         if self.labels is not None:
             codes = codes_of_column(batch.column(self.labels.column), self.labels)

@@ -310,7 +310,8 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> Blocks:
 
     wanted, places = selection.wanted, [names.index(name) for name in selection.wanted]
     frame = call_foreign(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
-    selection.check_types(pa.schema([(name, _arrow_type(name, frame[name])) for name in wanted]))
+    types = [(name, _arrow_type(name, frame[name])) for name in wanted]
+    selection.check_types(call_foreign(lambda: pa.schema(types), "opened"))  # a name may be no text that Arrow knows
     if selection.labels is None or selection.labels.column is None:
         return _Frame(frame, selection)
     *features, label = wanted

@@ -220,5 +220,5 @@ _KINDS: dict[str, type[_File]] = {
 
 
 def _open(paths: Sequence[Any]) -> list[_File]:
-    places = find_files([os.fsdecode(path) for path in paths], [*_KINDS])
+    places = find_files(call_foreign(lambda: [*map(os.fsdecode, paths)], "opened"), [*_KINDS])
     return [kind(place) for place in places for ending, kind in _KINDS.items() if place.path.lower().endswith(ending)]

@@ -45,19 +45,25 @@ def codes_of_column(column: Any, declared: Labels) -> "NDArray[np.intp]":
     if t.is_dictionary(column.type):
         known = codes_of_column(column.dictionary, declared)
         return np.append(known, -1)[call_foreign(lambda: keys(column), "read")]
-    if t.is_string(column.type) or t.is_large_string(column.type) or t.is_string_view(column.type):
-        column = call_foreign(lambda: column.cast(pa.large_binary()), "read")
-        values = call_foreign(column.to_pylist, "read")
-        number = {name.encode(): code for code, name in enumerate(declared.classes) if isinstance(name, str)}
+    text = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    if column.type in text:
+        plain = call_foreign(lambda: column.view(text[column.type]), "read")
+        call_foreign(lambda: plain.validate(full=True), "read")  # of a damaged file, ends could lie in others' memory
+        values = call_foreign(plain.to_pylist, "read")
+        number = {_encoded(name): code for code, name in enumerate(declared.classes) if isinstance(name, str)}
         return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
     return _numbers(call_foreign(column.to_pylist, "read"), declared)
 
 
 def codes_of_text(column: Any, declared: Labels) -> "NDArray[np.intp]":
     """Class numbers of an Arrow column of bytes, all of which are text: a class is compared as it is written."""
-    number = {str(name).encode(): code for code, name in reversed([*enumerate(declared.classes)])}  # the first counts
+    number = {_encoded(str(name)): code for code, name in reversed([*enumerate(declared.classes)])}  # the first counts
     values = call_foreign(column.to_pylist, "read")
     return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode(errors="surrogatepass")  # half a character of UTF-16 is a name in Python
 
 
 def _plain(labels: Any) -> list[Any]:

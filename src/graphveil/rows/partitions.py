@@ -11,6 +11,8 @@ that a single process would have found, to the last bit. Proof: ``privacy/proofs
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from graphveil.rows.accumulate import Encoding, Progress, Sums
     from graphveil.rows.blocks import Block
 
-__all__ = ["Outcome", "Partitions", "Work", "combined"]
+__all__ = ["Outcome", "Partitions", "Work", "combined", "installed_version"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,12 +59,15 @@ class Work:
     encoder : Encoder or RawRows
     statistics : callable
         Makes empty statistics.
+    version : str
+        Of this package where the work is handed out: another one could clip or round in another way.
     """
 
     domain: Domain
     labels: Labels | None
     encoder: "Encoding"
     statistics: Callable[[], list[Statistic]]
+    version: str
 
     def __call__(self, part: int, batches: Iterable[Any]) -> Outcome:
         """Sum the batches of a partition, each an array or a frame. Never raises: engines log what is raised."""
@@ -70,6 +75,7 @@ class Work:
 
         nothing = np.empty(0, dtype=np.int64)
         try:
+            self._check_version()
             opened = (self._opened(batch) for batch in batches)
             n_rows, found = sum_blocks(
                 (block for blocks in opened for block in blocks.read()), self.encoder, self.statistics()
@@ -80,6 +86,13 @@ class Work:
         except Exception as error:
             return Outcome((part,), nothing, without_words(error, "read"))
         return Outcome((part,), words)
+
+    def _check_version(self) -> None:
+        if self.version != installed_version():
+            raise SourceError(
+                f"A worker of the engine has graphveil {installed_version()}, and {self.version} asks it: install the "
+                "same version everywhere."
+            )
 
     def _opened(self, batch: Any) -> Blocks:
         blocks = open_batch(batch, self.domain, self.labels)
@@ -97,6 +110,15 @@ class Work:
         for statistic, words in zip(found, parts, strict=True):
             statistic.add_words(words)
         return int(count[0]), found
+
+
+@cache
+def installed_version() -> str:
+    """Of this package, on this machine."""
+    try:
+        return version("graphveil")
+    except PackageNotFoundError:  # sent along as files
+        return "of no version"
 
 
 def combined(outcomes: Iterable[Outcome]) -> Outcome:
@@ -126,7 +148,7 @@ class Partitions(Blocks):
         self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
     ) -> "Sums":
         """One pass: number of rows, and every statistic over all of them."""
-        work = Work(self.domain, self.labels, encoder, statistics)
+        work = Work(self.domain, self.labels, encoder, statistics, installed_version())
         outcome, n_counted = self.run(work)
         if outcome.refusal is not None:
             raise SourceError(outcome.refusal)
