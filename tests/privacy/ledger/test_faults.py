@@ -125,9 +125,9 @@ import os, subprocess, sys
 from pathlib import Path
 folder = Path(sys.argv[1])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", folder], check=True)
-from ledger_support import event, opened, release
-from postgres_server import free_port
+from ledger_support import opened, release
 from graphveil.exceptions import LedgerFull, LedgerWarning
+from graphveil.privacy import randomness
 import warnings
 warnings.simplefilter("error")
 ledger = opened(folder / "ledger.db")
