@@ -11,6 +11,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.radius import choose_radius, norm_edges
 from graphveil.recovery.recipe import _no_sharper_than_noise
 from graphveil.spec.queries import CellCounts, Excess, Moments, NormCounts
+from graphveil.spec.row_space import RowSpace
 from support import asked
 
 BUDGET = gv.Budget(1.0, 1e-6)
@@ -244,7 +245,9 @@ def test_a_release_of_another_recipe_is_refused():
     _, item = recovered(rows_of(3, 5, 5000)[1])
     at = max(k for k, a_round in enumerate(item.rounds) if isinstance(a_round.query, Moments))
     last = item.rounds[at]
-    other = replace(last, query=replace(last.query, radius=1.1 * last.query.radius))
+    query = replace(last.query, radius=1.1 * last.query.radius)
+    space = RowSpace.of(item.domain, item.augment, None)
+    other = replace(last, query=query, factor=query.unit_factor(space, item.n_samples))  # else it contradicts itself
     for rounds in ((*item.rounds[:at], other, *item.rounds[at + 1 :]), item.rounds[:-1]):
         with pytest.raises(gv.exceptions.InvalidParameter, match=r"another one made it \(\d.*Recover it with that one"):
             gv.recover(replace(item, rounds=rounds))
