@@ -197,15 +197,10 @@ def _charge_under(connection: Connection, request: Request) -> dict[str, Any] | 
     row = connection.execute(sa.select(events).where(events.c.key == request.key)).one_or_none()
     if row is None:
         return None
-    line, now = unsealed(row.content, row.hash), request.fingerprints()
+    line = unsealed(row.content, row.hash)
     if not isinstance(line.get("request"), dict):
         raise LedgerDamaged(f"The event with key {request.key!r} was changed; ledger.verify() says more.")
-    if line["request"].keys() != now.keys():
-        raise KeyRefused(
-            f"Key {request.key!r} was used by an earlier graphveil, which described requests in other words, so they "
-            "cannot be compared. Use a new key."
-        )
-    others = [name for name in now if line["request"][name] != now[name]]
+    others = request.differences(line["request"])
     if others:
         raise KeyRefused(
             f"Key {request.key!r} belongs to a release with another {', '.join(others)}. Use a new key for a new one."
