@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from graphveil.solvers.ridge import ridge_precision as ridge_precision
     from graphveil.solvers.solution import Solution as Solution
     from graphveil.solvers.splitting import admm as admm
-    from graphveil.spec.augment import Constant as Constant
     from graphveil.spec.augment import Labels as Labels
     from graphveil.spec.budget import Budget as Budget
     from graphveil.spec.domain import Domain as Domain
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 _HOME = {
     "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",
-    "Constant": "graphveil.spec.augment",
     "Domain": "graphveil.spec.domain",
     "Forecast": "graphveil.spec.forecast",
     "Labels": "graphveil.spec.augment",

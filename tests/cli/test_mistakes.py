@@ -67,7 +67,9 @@ def folder(tmp_path, patients, bounds):
         (tmp_path / f"{name}.toml").write_text(f"rows_per_person = 1\n[bounds]\n{text}\n")
     (tmp_path / "more.toml").write_text("epsilon = 1\n[bounds]\nage = [0, 1]\n")
     rows = np.random.default_rng(0).normal(size=(3000, 2))
-    made = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
+    made = gv.release(
+        rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), assume_centered=True, adaptive=False
+    )
     made.save(tmp_path / "good.release")
     (tmp_path / "half.release").write_bytes((tmp_path / "good.release").read_bytes()[:-40])
     return tmp_path

@@ -272,11 +272,13 @@ def test_no_cell_is_ever_quoted(tmp_path, caplog, capfd):
         f"\xff{canary}",
     ):
         path.write_bytes(b"a,x,b\n1,t,2\n" + bad.encode("latin-1") + b"\n")
-        made = gv.release(path, domain=DOMAIN, budget=gv.Budget(1.0, 1e-3), random_state=0)
+        made = gv.release(
+            path, domain=DOMAIN, budget=gv.Budget(1.0, 1e-3), random_state=0, assume_centered=True, adaptive=False
+        )
         assert made.n_samples == 2
         path.write_bytes(bad.encode("latin-1") + b"\n1,t,2\n")  # no names at all
         with pytest.raises(gv.exceptions.SourceError) as caught:
-            gv.release(path, domain=DOMAIN, budget=gv.Budget(1.0, 1e-3))
+            gv.release(path, domain=DOMAIN, budget=gv.Budget(1.0, 1e-3), assume_centered=True, adaptive=False)
         said += everything_said(caught.value)
     out, err = capfd.readouterr()
     assert canary not in said + out + err + caplog.text

@@ -65,8 +65,6 @@ def release(
             data,
             domain=domain,
             budget=budget,
-            augment="mean",
-            rounds="auto",
             progress=lambda rows: count(rows, None),
             **charged,
         )

@@ -2,13 +2,11 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from graphveil.spec import validate
-from graphveil.spec.augment import Augment
-from graphveil.spec.budget import Budget
-from graphveil.spec.domain import Domain
+from graphveil.spec.names import checked_name
+from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.record import Record
 
 __all__ = ["Request"]
@@ -25,31 +23,23 @@ class Request(Record):
     ----------
     key : str
         The caller's name of this one release.
-    dataset, domain, budget, augment, rounds, mechanism, allow_unproven, random_state
+    dataset : str
+    options : ReleaseOptions
         As in :func:`graphveil.release`.
     """
 
     key: str
     dataset: str
-    domain: Domain
-    budget: Budget
-    augment: Augment
-    rounds: Any
-    mechanism: str
-    allow_unproven: bool
-    random_state: int | None
+    options: ReleaseOptions
 
     def __post_init__(self) -> None:
-        validate.label("key", self.key)
-        validate.label("dataset", self.dataset)
-        if self.random_state is not None:
-            object.__setattr__(self, "random_state", validate.integer("random_state", self.random_state, 0))
+        for name in ("key", "dataset"):
+            object.__setattr__(self, name, checked_name(name, getattr(self, name)))
 
     def fingerprints(self) -> dict[str, str]:
         """SHA-256 of every parameter: enough to say which one differs, however many columns there are."""
-        content = self.to_dict()
-        parameters = [item.name for item in fields(self) if item.name != "key"]
-        return {name: _sha256(content[name]) for name in parameters}
+        content = {"dataset": self.dataset} | self.options.to_dict()
+        return {name: _sha256(value) for name, value in content.items() if name != "kind"}
 
 
 def _sha256(value: Any) -> str:
