@@ -2,6 +2,9 @@
 
 import gc
 import logging
+import os
+import subprocess
+import sys
 import traceback
 import warnings
 
@@ -374,6 +377,25 @@ def test_a_cast_that_overflows_says_nothing(recwarn):
     rows = np.full((3, 2), np.longdouble(1e300) ** 5)
     gv.release(rows, domain=DOMAINS[0], budget=BUDGET, assume_centered=True, adaptive=False)
     assert not recwarn.list
+
+
+UNCOMPILED = """
+import sys
+import graphveil as gv
+gv.release(sys.argv[1], domain=gv.Domain(columns=["a"], bounds=(0, 1)), budget=gv.Budget(1.0, 1e-6))
+"""
+
+
+def test_kernels_that_are_not_compiled_are_refused_whatever_they_would_read(tmp_path):
+    """Integers of numpy overflow, so that 1.234e5 in a CSV file was an error and 12345 was none."""
+    path, said = tmp_path / "r.csv", []
+    for cell in ("12345", "1.234e5"):
+        path.write_text(f"a\n{cell}\n0\n")
+        command, environment = [sys.executable, "-c", UNCOMPILED, path], os.environ | {"NUMBA_DISABLE_JIT": "1"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        said.append(done.stderr)
+    assert said[0] == said[1]
+    assert "GuaranteeError: NUMBA_DISABLE_JIT is set" in said[0]
 
 
 def test_types_of_categories_do_not_tell_how_many_there_are():
