@@ -37,6 +37,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.memory import check_memory
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
 from graphveil.spec.released import Release
 from graphveil.spec.request import Request
@@ -186,6 +187,7 @@ def release(
         elsewhere = open_engine(source, domain, augment)
         blocks = open_source(source, domain, augment) if elsewhere is None else elsewhere
         domain = domain.matched_to(blocks.columns, blocks.n_features)
+    check_memory(blocks.n_features)
 
     def charge(event: ReleaseEvent) -> None:
         _check_event(event, allow_unproven)
@@ -219,7 +221,7 @@ def release(
     return made
 
 
-def column_kinds(source: str) -> dict[str, bool]:
+def column_kinds(source: str) -> list[tuple[str, bool]]:
     """Columns of the first of some files, and whether each can hold numbers: from the schema, without a record."""
     from graphveil.rows.files import column_kinds
 

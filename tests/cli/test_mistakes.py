@@ -14,7 +14,7 @@ import pytest
 
 import graphveil as gv
 from cli_support import RELEASE_OPTIONS
-from graphveil.cli.main import app
+from graphveil.cli.verbs import app
 
 BIN = Path(sys.executable).parent / "graphveil"
 RELEASE = ("release", "patients.parquet", *RELEASE_OPTIONS, "--bounds", "bounds.toml", "--no-ledger")
@@ -37,8 +37,8 @@ MISTAKES = {
     "negative epsilon": (changed(RELEASE, 1, -1), "epsilon must be"),
     "no dataset": (RELEASE[:-1], "--dataset is missing"),
     "ledger and none": ((*RELEASE, "--dataset", "x"), "--no-ledger goes with none"),
-    "over a paid release": (changed(RELEASE, "out.release", "good.release"), "is not overwritten"),
-    "no such folder": (changed(RELEASE, "out.release", "none/out.release"), "folder none does not exist"),
+    "over a paid release": (changed(RELEASE, "out.release", "good.release"), "holds another release"),
+    "no such folder": (changed(RELEASE, "out.release", "none/out.release"), "The folder of none/out.release does not exist"),
     "output is a folder": (changed(RELEASE, "out.release", "."), "is a folder"),
     "no such release": (("show", "none.release"), "none.release does not exist"),
     "a folder as release": (("show", "."), "is a folder"),
@@ -49,7 +49,7 @@ MISTAKES = {
     "fit with a wrong alpha": (("fit", "good.release", "-o", "x.csv", "--alpha", "much"), "alpha must be"),
     "penalty without use": (("fit", "good.release", "-o", "x.csv", "--method", "dense", "--alpha", "1"), "no penalty"),
     "no ledger there": (("ledger", "show", "--ledger", "none.db"), "none.db"),
-    "nothing to plan": (("plan", "--records", 0, "--variables", 3, "--epsilon", 1, "--delta", 1e-6), "n must be"),
+    "nothing to plan": (("plan", "--records", 0, "--variables", 3, "--epsilon", 1, "--delta", 1e-6), "--records must be"),
     "unknown pair": (("audit", "--pair", "nobody"), "pair"),
     "template over a file": (("bounds", "template", "patients.parquet", "-o", "bounds.toml"), "not overwritten"),
     "demo into a file": (("demo", "bounds.toml"), "is a file"),
@@ -221,6 +221,6 @@ def test_help_costs_at_most_three_times_numpy():
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys\nfrom graphveil.cli.main import app\nprint(*{name.partition('.')[0] for name in sys.modules})"
+    code = "import sys\nfrom graphveil.cli.verbs import app\nprint(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "sklearn", "numba", "opendp", "pyarrow", "sqlalchemy", "pandas"} & set(loaded)
