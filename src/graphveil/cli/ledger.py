@@ -31,8 +31,10 @@ def open_ledger(url: str | None) -> "Ledger":
         raise Refusal("--ledger is empty. Name a file or a database, or leave it out: then it is ledger.db here.")
     from graphveil.privacy.ledger.book import Ledger
 
-    named = url or os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db"
-    return Ledger(os.path.expanduser(named))
+    named = os.path.expanduser(url or os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db")
+    if os.path.exists(named) and not os.path.isfile(named):
+        raise Refusal(f"The ledger {named} is a folder or a device; it must be a file, or postgresql://… .")
+    return Ledger(named)
 
 
 @ledger.command()

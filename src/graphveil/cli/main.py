@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
 
 from graphveil.cli import stopping
 
@@ -18,7 +16,7 @@ def run() -> int:
     return code
 
 
-def _called(arguments: Sequence[str]) -> int:
+def _called(arguments: list[str]) -> int:
     try:
         from graphveil.cli.verbs import call
 
@@ -27,6 +25,8 @@ def _called(arguments: Sequence[str]) -> int:
         number = stopping.signal_heard()
         if number is None:
             raise
+        from contextlib import suppress
+
         with suppress(OSError):  # while importing; verbs say it themselves
             os.write(2, b"Error: Interrupted. Nothing was charged.\n")
         return 128 + number

@@ -5,6 +5,7 @@ full disk or a reader who has gone cost words, not a release that was paid for.
 """
 
 import codecs
+import io
 import json
 import os
 import re
@@ -40,7 +41,6 @@ __all__ = [
     "Refusal",
     "WholeNumber",
     "answer",
-    "console",
     "counting",
     "existing",
     "expanded",
@@ -108,13 +108,33 @@ def _put(stream: TextIO, text: str) -> str | None:
     return None
 
 
-def console(*, stderr: bool = False) -> "Console":
-    """What puts words into lines: colours and widths of the terminal, plain text in a pipe."""
+class _Page(io.StringIO):
+    """Text that is to go to a stream, and is laid out as for it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+
+def _spoken(stream: TextIO, speak: Callable[["Console"], None]) -> str:
+    """Words in lines: with the colours and the width of a terminal, plain text in a pipe."""
+    page = _Page(stream)
+    speak(_console(page))
+    return page.getvalue()
+
+
+def _console(stream: TextIO) -> "Console":
     from rich.console import Console
 
-    piped = not (sys.stderr if stderr else sys.stdout).isatty()
-    width = 100 if piped and "COLUMNS" not in os.environ else None
-    return Console(stderr=stderr, width=width, highlight=False, emoji=False)
+    width = 100 if not stream.isatty() and "COLUMNS" not in os.environ else None
+    return Console(file=stream, width=width, highlight=False, emoji=False)
 
 
 # ---------------------------------------------------------------------- words
@@ -135,7 +155,7 @@ def answer(as_json: bool, facts: dict[str, Any], speak: Callable[["Console"], No
     Where what was asked for is ``kept`` anyway (a file, a line in a ledger), it is done, whether it can be said or not.
     """
     try:
-        text = _as_json(facts) if as_json else _spoken(speak)
+        text = _as_json(facts) if as_json else _spoken(sys.stdout, speak)
     except Exception as error:
         if not kept:
             raise
@@ -146,13 +166,6 @@ def answer(as_json: bool, facts: dict[str, Any], speak: Callable[["Console"], No
         note(f"Standard output could not be written ({trouble}).")
         if not kept:
             raise typer.Exit(REFUSED)
-
-
-def _spoken(speak: Callable[["Console"], None]) -> str:
-    out = console()
-    with out.capture() as said:
-        speak(out)
-    return said.get()
 
 
 def note(text: str) -> None:
@@ -178,10 +191,10 @@ def _as_json(facts: dict[str, Any]) -> str:
 def _say_on_stderr(label: str, message: str, colour: str) -> None:
     from rich.text import Text
 
-    out = console(stderr=True)
-    with out.capture() as said:
+    def speak(out: "Console") -> None:
         out.print(Text(label, style=f"bold {colour}") + Text(one_line(message)), soft_wrap=not out.is_terminal)
-    _put(sys.stderr, said.get())
+
+    _put(sys.stderr, _spoken(sys.stderr, speak))
 
 
 @contextmanager
@@ -197,7 +210,7 @@ def counting(what: str, quiet: bool) -> Iterator[Callable[[int, int | None], Non
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     parts = (TextColumn(what), BarColumn(), TextColumn("{task.completed:,.0f}"), TimeElapsedColumn())
-    progress = Progress(*parts, console=console(stderr=True), transient=True)
+    progress = Progress(*parts, console=_console(sys.stderr), transient=True)
     with suppress(OSError):  # the terminal may go at any time
         progress.start()
     try:

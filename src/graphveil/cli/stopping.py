@@ -1,9 +1,11 @@
 """Ctrl-C and SIGTERM: a sentence and an exit code instead of a traceback, from the first import on."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+
+TYPE_CHECKING = False  # see `graphveil`: what this module imports, it imports before it can listen
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
 
 __all__ = ["deferred", "end_quietly", "listen", "signal_heard"]
 
@@ -30,18 +32,18 @@ def end_quietly() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-@contextmanager
-def deferred() -> Iterator[None]:
-    """Let nothing interrupt what takes a moment and would be lost."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in _SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+class deferred:  # noqa: N801 - used as a function is
+    """A context in which nothing is interrupted: for what takes a moment and would be lost."""
+
+    def __enter__(self) -> None:
+        self._before = {number: signal.signal(number, signal.SIG_IGN) for number in _SIGNALS}
+
+    def __exit__(self, *_: "Any") -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
 
 
-def _stop(number: int, _: FrameType | None) -> None:
+def _stop(number: int, _: "FrameType | None") -> None:
     _heard.append(number)
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_DFL)

@@ -1,7 +1,6 @@
 """The list of verbs, and how they are called."""
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -16,7 +15,7 @@ from graphveil.cli.plan import plan
 from graphveil.cli.release import release
 from graphveil.cli.report import report
 from graphveil.cli.show import show
-from graphveil.cli.speaking import DONE, USAGE, open_streams, refuse, verdict
+from graphveil.cli.speaking import DONE, USAGE, answer, open_streams, refuse, say, verdict
 
 __all__ = ["app", "call"]
 
@@ -44,7 +43,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         import graphveil
 
-        print(f"graphveil {graphveil.__version__}")
+        answer(False, {}, lambda out: say(out, f"graphveil {graphveil.__version__}"))
         raise typer.Exit
 
 
@@ -61,14 +60,19 @@ def call(arguments: Sequence[str]) -> int:
     """Run one command; return its exit code, whatever happens."""
     open_streams()
     command = typer.main.get_command(app)
+    if "_GRAPHVEIL_COMPLETE" in os.environ:
+        command.main(prog_name="graphveil")
     try:
-        code = command.main(list(arguments), prog_name="graphveil", standalone_mode=False)
-        sys.stdout.flush()  # help and version
-    except SystemExit as error:  # completion; or help whose reader has gone, see `_put`
-        code = error.code if "_GRAPHVEIL_COMPLETE" in os.environ else DONE
+        # Not `main`, which makes an exit code of its own of an interruption, without a word.
+        with command.make_context("graphveil", list(arguments)) as context:
+            command.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except SystemExit:  # the reader of the help has gone
+        return DONE
     except BaseException as error:
-        code = _refused(error, as_json="--json" in arguments)
-    return code if isinstance(code, int) else DONE
+        return _refused(error, as_json="--json" in arguments)
+    return DONE
 
 
 def _refused(error: Any, *, as_json: bool) -> int:

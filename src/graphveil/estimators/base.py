@@ -285,7 +285,7 @@ def _numbers(X: Any) -> "NDArray[np.float64]":
         return np.asarray(X, dtype=np.float64)
     except Exception as error:  # raised below: outside of this block, so without its context
         kind = type(error).__name__
-    raise InvalidParameter(f"X must hold numbers alone, in rows of equal length ({kind}). Which value is not, is not said.")
+    raise InvalidParameter(f"X must hold numbers alone, in rows of equal length ({kind}). No value of it is repeated.")
 
 
 def _needed(package: str, method: str) -> Any:

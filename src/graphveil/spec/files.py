@@ -20,6 +20,7 @@ except ImportError:  # Windows, which does not let anybody remove a file that is
 
 __all__ = ["check_output", "read_file", "write_file"]
 
+_EFFECTIVE = os.access in os.supports_effective_ids  # what this process may do, not who started it
 _HEAD = 256  # bytes that tell what a file is
 _SQLITE = b"SQLite format 3\0"
 _LEFT = re.compile(r"\.graphveil-[0-9a-f]{16}")
@@ -63,7 +64,7 @@ def check_output(path: "str | os.PathLike[str]", content: bytes | None, like: "r
         raise InvalidParameter(f"{name} is a folder; give the name of a file in it.")
     if not stat.S_ISREG(found.st_mode):
         raise InvalidParameter(f"{name} is not a regular file, and is not replaced by one. Choose another output.")
-    if not os.access(target, os.W_OK):
+    if not os.access(target, os.W_OK, effective_ids=_EFFECTIVE):
         raise InvalidParameter(f"{name} is write-protected. Choose another output.")
     if found.st_size == 0:
         return target
@@ -102,7 +103,7 @@ def _check_folder(name: str, target: Path) -> None:
     folder = target.parent
     if not folder.is_dir():
         raise InvalidParameter(f"The folder of {name} does not exist. Make it first, or choose another output.")
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE):
         raise InvalidParameter(f"The folder of {name} cannot be written. Choose another output.")
     beside = _BESIDE.fullmatch(target.name)
     if beside and _head(folder / beside[1]).startswith(_SQLITE):
