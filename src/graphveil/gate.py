@@ -156,6 +156,8 @@ def release(
     adaptive = _checked_rounds(rounds, mechanism, augment)
     if mechanism == "paper" and domain.seeks_norm:
         raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', domain.data_norm)
+    if domain.n_features is not None:
+        check_memory(domain.n_features)
     if (ledger is None) != (dataset is None):
         raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
     if ledger is not None and not hasattr(ledger, "charge"):

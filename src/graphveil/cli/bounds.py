@@ -67,9 +67,9 @@ def template(
     names = [name for name, _ in known]
     if not header and any(map(_looks_like_a_value, names)):  # perhaps a record: nothing of it is repeated
         raise Refusal(
-            "A name in the first line of this file is empty, or looks like a value (a number, a date, a word such as "
-            "true or NA), as if the line were a record. Give the file a first line with names; if these are names, "
-            "say so with --header."
+            "The name of a column is empty, or looks like a value (a number, a date, a word such as true or NA), as if "
+            "the first line of the file were a record. Give it a first line with names; if these are names, say so "
+            "with --header."
         )
     if len(set(names)) < len(names):
         raise Refusal("Two columns of this file have the same name. Give every column a name of its own.")
