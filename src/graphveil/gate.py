@@ -32,6 +32,7 @@ from graphveil.spec.augment import Augment, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
+from graphveil.spec.memory import check_memory
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Moments, Query
 from graphveil.spec.released import Release
@@ -145,6 +146,8 @@ def release(
     (1, 1e-06)-differentially private against replacing one record; the number of records, 5000, is public.
     """
     options = ReleaseOptions(domain, budget, assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
+    if domain.n_features is not None:
+        check_memory(domain.n_features)
     if (ledger is None) != (dataset is None):
         raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
     if ledger is not None and not hasattr(ledger, "charge"):
@@ -177,6 +180,7 @@ def release(
         elsewhere = open_engine(source, domain, augment)
         blocks = open_source(source, domain, augment) if elsewhere is None else elsewhere
         domain = domain.matched_to(blocks.columns, blocks.n_features)
+    check_memory(blocks.n_features)
 
     def charge(event: ReleaseEvent) -> None:
         _check_event(event, allow_unproven)
@@ -211,7 +215,7 @@ def release(
     return made
 
 
-def column_kinds(source: str) -> dict[str, bool]:
+def column_kinds(source: str) -> list[tuple[str, bool]]:
     """Columns of the first of some files, and whether each can hold numbers: from the schema, without a record."""
     from graphveil.rows.files import column_kinds
 
