@@ -24,6 +24,7 @@ from graphveil.rows.accumulate import accumulate
 from graphveil.rows.blocks import open_source
 from graphveil.rows.clipping import Encoder
 from graphveil.rows.statistics import MappedMoments, RowMoments
+from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import MomentLayout
 from graphveil.spec.queries import Moments, RowMap
 
@@ -56,7 +57,7 @@ def domains(p):
 def moments(X, domain):
     p = domain.n_features
     encoder = Encoder(domain, None, shift=False)
-    return accumulate(open_source(X, domain, None), encoder, lambda: [RowMoments(MomentLayout(p, None), trace=True)])
+    return accumulate(open_source(X, domain, None), encoder, lambda: [RowMoments(MomentLayout(p, None))])
 
 
 def whitened_moments(X, domain):
@@ -66,7 +67,7 @@ def whitened_moments(X, domain):
     edge = np.full(p, encoder.lattice.edge)
     matrix = np.linalg.cholesky(np.eye(p) + 0.1) * encoder.lattice.unit * 3
     query = Moments(p**0.5, 1.0, RowMap.of(matrix, np.zeros(p), -edge, edge))
-    layout = MomentLayout(p, gv.Constant())
+    layout = MomentLayout(p, Constant())
     make = partial(MappedMoments, query, query.lattice(p), layout, encoder.lattice.edge)
     return accumulate(open_source(X, domain, None), encoder, lambda: [make()])
 

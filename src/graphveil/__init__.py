@@ -12,10 +12,10 @@ The flow, and the one rule::
 What is in ``spec/`` may be printed, what is in ``rows/`` never, and only ``gate.py`` joins ``rows/`` and ``privacy/``.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # that of typing, which takes longer to load than all of this: Ctrl-C there is a traceback
 if TYPE_CHECKING:
+    from typing import Any
+
     from graphveil.auditing.game import audit as audit
     from graphveil.auditing.result import Audit as Audit
     from graphveil.estimators.dense import PrivatePrecision as PrivatePrecision
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from graphveil.solvers.ridge import ridge_precision as ridge_precision
     from graphveil.solvers.solution import Solution as Solution
     from graphveil.solvers.splitting import admm as admm
-    from graphveil.spec.augment import Constant as Constant
     from graphveil.spec.augment import Labels as Labels
     from graphveil.spec.budget import Budget as Budget
     from graphveil.spec.domain import Domain as Domain
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 _HOME = {
     "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",
-    "Constant": "graphveil.spec.augment",
     "Domain": "graphveil.spec.domain",
     "Forecast": "graphveil.spec.forecast",
     "Labels": "graphveil.spec.augment",
@@ -73,7 +71,9 @@ _MODULES = ("datasets", "exceptions", "metrics", "simulate")
 __all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605 - the map above is the one list
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _MODULES:

@@ -16,7 +16,7 @@ LAYERS = [
     {"recovery", "engines"},
     {"solvers", "rows", "privacy", "simulate", "metrics", "datasets"},
     {"spec"},
-    {"exceptions", "_rng"},
+    {"exceptions", "_rng", "_compiled"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 

@@ -159,7 +159,7 @@ def test_a_wrong_schema_is_named(kind):
 
 
 def test_labels_beside_the_rows_and_batches_are_refused():
-    options = CALLS["labels"] | {"augment": gv.Labels(["up"])}
+    options = CALLS["labels"] | {"labels": gv.Labels(["up"])}
     with pytest.raises(SourceError, match="must be a column of theirs"):
         gv.release(frame(), **options)
     with pytest.raises(SourceError, match="with no labels beside it"):

@@ -107,7 +107,7 @@ def check_wrong_schema(session, files, folder):
         with pytest.raises(SourceError, match=message):
             gv.release(source, **CALLS["adaptive"])
     with pytest.raises(SourceError, match="must be a column of theirs"):
-        gv.release(frame, **(CALLS["labels"] | {"augment": gv.Labels(["up"])}))
+        gv.release(frame, **(CALLS["labels"] | {"labels": gv.Labels(["up"])}))
 
 
 def check_columns_that_nobody_asked_for(session, files, folder):
@@ -122,12 +122,30 @@ def check_columns_that_nobody_asked_for(session, files, folder):
     assert made.columns[0] == "a.ge"
     assert np.array_equal(made.second_moment, EXPECTED["labels"].second_moment)
     with pytest.raises(SourceError, match="Column 'ts' has type timestamp"):
-        gv.release(frame, domain=gv.Domain(bounds={"ts": (0, 1)}), budget=gv.Budget(1.0, 1e-6))
+        gv.release(
+            frame,
+            domain=gv.Domain(bounds={"ts": (0, 1)}),
+            budget=gv.Budget(1.0, 1e-6),
+            assume_centered=True,
+            adaptive=False,
+        )
     stream = session.readStream.format("rate").load()
     with pytest.raises(SourceError, match="is a stream"):
-        gv.release(stream, domain=gv.Domain(bounds={"value": (0, 1)}), budget=gv.Budget(1.0, 1e-6))
+        gv.release(
+            stream,
+            domain=gv.Domain(bounds={"value": (0, 1)}),
+            budget=gv.Budget(1.0, 1e-6),
+            assume_centered=True,
+            adaptive=False,
+        )
     with pytest.raises(SourceError, match="Did you mean 'age'"):
-        gv.release(frame, domain=gv.Domain(bounds={"AGE": (0, 1)}), budget=gv.Budget(1.0, 1e-6))
+        gv.release(
+            frame,
+            domain=gv.Domain(bounds={"AGE": (0, 1)}),
+            budget=gv.Budget(1.0, 1e-6),
+            assume_centered=True,
+            adaptive=False,
+        )
 
 
 def faults():
@@ -225,7 +243,7 @@ def test_types_of_columns_and_sums_in_many_pieces(session):
     more = [f"cast(a + {j} as float) x{j}" for j in range(380)]
     frame = frame.selectExpr("cast(a as boolean) a", "cast(b as decimal(9, 2)) b", "nullif(c, 0) c", *more)
     domain = gv.Domain(columns=["a", "b", "c", *(f"x{j}" for j in range(380))], bounds=(-1, 400))
-    options = {"domain": domain, "budget": gv.Budget(1.0, 1e-6), "augment": "mean", "random_state": 0}
+    options = {"domain": domain, "budget": gv.Budget(1.0, 1e-6), "adaptive": False, "random_state": 0}
     with_nulls = np.where(values == 0, [0, 0, np.nan], values)
     wide = np.hstack([with_nulls, values[:, :1] + np.arange(380)])
     assert gv.release(frame, **options) == gv.release(wide, **options)

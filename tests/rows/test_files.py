@@ -211,7 +211,15 @@ def test_what_is_wrong_is_named_and_nothing_is_spent(kind, tmp_path):
 
     make, message = WRONG[kind]
     with pytest.raises(SourceError, match=message) as caught:
-        gv.release(make(tmp_path), domain=DOMAIN, budget=BUDGET, ledger=Ledger(), dataset="d")
+        gv.release(
+            make(tmp_path),
+            domain=DOMAIN,
+            budget=BUDGET,
+            ledger=Ledger(),
+            dataset="d",
+            assume_centered=True,
+            adaptive=False,
+        )
     assert charged == []
     assert caught.value.__context__ is None or isinstance(caught.value.__context__, GraphveilError)
 
@@ -303,4 +311,4 @@ def test_files_of_a_table_with_a_log_are_refused(tmp_path, mark):
     pq.write_table(pa.table({"a": [1.0]}), tmp_path / "1.parquet")
     for source in (str(tmp_path), f"{tmp_path}/*.parquet"):
         with pytest.raises(SourceError, match="Delta, Iceberg or Hudi"):
-            gv.release(source, domain=gv.Domain(bounds={"a": (0, 1)}), budget=gv.Budget(1.0, 1e-6), augment="mean")
+            gv.release(source, domain=gv.Domain(bounds={"a": (0, 1)}), budget=gv.Budget(1.0, 1e-6), adaptive=False)

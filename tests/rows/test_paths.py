@@ -74,9 +74,18 @@ def test_a_file_that_is_reached_twice_is_refused_by_its_path(kind, folder):
             charged.append(event)
 
     source = TWICE[kind](folder)
-    options = {"augment": gv.Labels([0, 1])} if isinstance(source, tuple) else {}
+    options = {"labels": gv.Labels([0, 1])} if isinstance(source, tuple) else {"assume_centered": True}
     with pytest.raises(SourceError, match=r"The file '.*parquet' is reached twice") as caught:
-        gv.release(source, domain=DOMAIN, budget=BUDGET, ledger=Ledger(), dataset="d", **options)
+        gv.release(
+            source,
+            domain=DOMAIN,
+            budget=BUDGET,
+            ledger=Ledger(),
+            dataset="d",
+            **options,
+            assume_centered=True,
+            adaptive=False,
+        )
     assert re.search(r"'[^']*(x|y|z|h|other)\.parquet'", str(caught.value))
     assert charged == []
 

@@ -13,7 +13,7 @@ from graphveil.exceptions import GuaranteeError, InvalidParameter
 from graphveil.gate import LedgerLike, collect, release
 from graphveil.metrics import negative_log_likelihood, partial_correlations
 from graphveil.simulate.samplers import gaussian_rows
-from graphveil.spec.augment import Augment, Constant
+from graphveil.spec.augment import Constant
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
@@ -83,7 +83,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             The records, as in :func:`graphveil.release`.
         y : ignored
         """
-        made = release(X, rounds=self._rounds(), **self._release_options())
+        made = release(X, **self._release_options())
         return self.fit_release(made)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -99,7 +99,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         y : ignored
         """
         if self._collection is None:
-            self._collection = collect(self._domain(), self._augment())
+            options = self._release_options()  # refused now, if they would be later
+            self._collection = collect(options["domain"], None if self.assume_centered else Constant())
         self._collection.add(X)
         self.n_features_in_ = self._collection.n_features
         return self
@@ -108,7 +109,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         """Release what ``partial_fit`` has collected, estimate from it, and return it: one charge."""
         if self._collection is None:
             raise InvalidParameter("There is nothing to release: call partial_fit first, or fit.")
-        made = release(self._collection, rounds=1, **self._release_options())
+        made = release(self._collection, **(self._release_options() | {"adaptive": False}))
         self._collection = None
         self.fit_release(made)
         return made
@@ -157,20 +158,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         strongest = [(f"{names[i]} — {names[j]}", f"{weights[i, j]:+.2f}") for i, j in pairs]
         return [("edges", f"{np.count_nonzero(weights)} between {len(names)} columns"), *strongest]
 
-    def _rounds(self) -> Any:
-        return "auto"
-
     def _domain(self) -> Domain:
         return Domain(bounds=self.bounds, data_norm=self.data_norm, rows_per_person=self.rows_per_person)
-
-    def _augment(self) -> Augment:
-        return None if self.assume_centered else Constant()
 
     def _release_options(self) -> dict[str, Any]:
         return {
             "domain": self._domain(),
             "budget": Budget(self.epsilon, self.delta),
-            "augment": self._augment(),
+            "assume_centered": self.assume_centered,
             "ledger": self.ledger,
             "dataset": self.dataset,
             "key": self.key,
@@ -228,7 +223,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             In the order of the remaining columns.
         """
         known = self._column_numbers(given)
-        rows = np.asarray(X, dtype=np.float64).reshape(-1, known.size)
+        rows = _numbers(X).reshape(-1, known.size)
         others = np.setdiff1d(np.arange(self.n_features_in_), known)
         precision = self.precision_
         # For a Gaussian, the mean of the others moves by -Θ_oo⁻¹ Θ_ok times what the given ones are off by.
@@ -258,7 +253,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         return graph
 
     def _centred(self, X: "ArrayLike") -> "NDArray[np.float64]":
-        rows = np.asarray(X, dtype=np.float64)
+        rows = _numbers(X)
         width = rows.shape[1] if rows.ndim == 2 else rows.size
         if width != self.n_features_in_:
             raise InvalidParameter(
@@ -277,6 +272,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     def _names(self) -> list[str]:
         check_is_fitted(self, "precision_")
         return list(self.release_.column_names[: self.n_features_in_])
+
+
+def _numbers(X: Any) -> "NDArray[np.float64]":
+    """``X`` as floats. What numpy says of a value that is none would quote it, and is not repeated."""
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except Exception as error:  # raised below: outside of this block, so without its context
+        kind = type(error).__name__
+    raise InvalidParameter(f"X must hold numbers alone, in rows of equal length ({kind}). No value of it is repeated.")
 
 
 def _needed(package: str, method: str) -> Any:

@@ -120,7 +120,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
             )
         domain = Domain(bounds=self.bounds, rows_per_person=self.rows_per_person)
         source, wide = labelled_rows((X, y), domain, labels)
-        made = release(source, rounds="auto", **(self._release_options() | {"domain": wide}))
+        made = release(source, **(self._release_options() | {"domain": wide}))
         return self.fit_release(made)
 
     @property

@@ -51,7 +51,7 @@ class Collection(Unreleased):
         domain = self.domain.matched_to(blocks.columns, blocks.n_features)
         encoder = Encoder(domain, self.augment, shift=self.augment is not None)
         layout = MomentLayout(blocks.n_features, self.augment)
-        n_rows, (moments,) = accumulate(blocks, encoder, lambda: [RowMoments(layout, trace=True)])
+        n_rows, (moments,) = accumulate(blocks, encoder, lambda: [RowMoments(layout)])
         assert isinstance(moments, RowMoments)
         if self._sums is not None:
             moments.merge(self._sums[2])

@@ -12,6 +12,7 @@ in a number is a decimal point, as spreadsheets write it in most of Europe.
 """
 
 import csv
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
@@ -36,6 +37,8 @@ _BLOCK = 2**22  # bytes that are read at a time
 _LONGEST = 2**26  # bytes of a record;
 _TOO_LONG = b"x"  # stands for one that has more: a record like any other, without a number
 _SEPARATORS = b",;\t"
+_ALIKE = bytes.maketrans(_SEPARATORS, b",,,")
+_QUOTED = re.compile(rb'(?<![^,;\t])"(?:[^"]|"")*"')  # a cell in quotation marks, whichever separates
 _MARK = b"\xef\xbb\xbf"  # of UTF-8; spreadsheets write it
 # How files begin that are no text in UTF-8.
 _FOREIGN = {
@@ -91,20 +94,19 @@ class CsvText:
 
     def _head(self, chunks: Iterator[bytes]) -> tuple[bytes, bytes]:
         """The line of names, and what was read of the bytes below it."""
-        data, end = b"", -1
+        data, end, state = b"", 0, AT_CELL
         for chunk in chunks:
             data += chunk
-            end = _end_of_names(data)
-            if end >= 0:
+            end, state = _end_of_names(data)
+            if end > 0:
                 break
             if len(data) > _LONGEST:
                 raise self._refused(f"Its first line has more than {_LONGEST:,} bytes.")
         if not data:
             raise SourceError(f"The file {self._name!r} is empty: it needs a line with the names of its columns.")
-        if end < 0:
-            if data.count(b'"') % 2:
-                raise self._refused("A quotation mark in its line of names is never closed.")
-            end = len(data)
+        if state == IN_QUOTES:
+            raise self._refused("A quotation mark in its line of names is never closed.")
+        end = end or len(data)
         return data[:end], data[end:]
 
     def _columns(self, head: bytes) -> list[str]:
@@ -117,7 +119,7 @@ class CsvText:
         line = head.removeprefix(_MARK).removesuffix(b"\n").removesuffix(b"\r")
         if not line.strip():
             raise self._refused("Its first line is blank: it must have the names of the columns.")
-        if b"\r" in b"".join(line.split(b'"')[::2]):
+        if b"\r" in _QUOTED.sub(b"", line):
             raise self._refused("Its lines end in a carriage return alone: save it with the line ends of today.")
         try:
             text = line.decode()
@@ -141,17 +143,23 @@ def _read_chunks(start: Callable[[], Any]) -> Iterator[bytes]:
             yield data
 
 
-def _end_of_names(data: bytes) -> int:
-    """Where the first line ends that is not inside of quotation marks; -1 where none does."""
-    end = data.find(b"\n")
-    while end >= 0 and data.count(b'"', 0, end) % 2:
-        end = data.find(b"\n", end + 1)
-    return end + 1 if end >= 0 else -1
+def _end_of_names(data: bytes) -> tuple[int, int]:
+    """Where the first record ends, 0 for nowhere, and the state in which the last one leaves off.
+
+    What separates is not known yet: each of the three may.
+    """
+    start, state = len(_MARK) if data.startswith(_MARK) else 0, AT_CELL
+    for stop in (data.find(b"\n") + 1, len(data)):  # few names hold a line end
+        text = data[start:stop].translate(_ALIKE)
+        first, _, state, _ = cut_records(_bytes(text), ord(","), AT_CELL, False)
+        if first > 0:
+            return start + first, AT_CELL
+    return 0, state
 
 
 def _separator(head: bytes) -> str:
     """Whichever stands most often in the line of names, outside of quotation marks; of equals the first."""
-    plain = b"".join(head.split(b'"')[::2])
+    plain = _QUOTED.sub(b"", head.removeprefix(_MARK))
     return chr(max(_SEPARATORS, key=plain.count))
 
 
@@ -189,8 +197,9 @@ class _Reader:
     def __init__(self, names: list[str], selection: Selection, separator: str) -> None:
         self._separator, self._labels = separator, selection.labels
         self._n_features = len(selection.features)
+        places = {name: place for place, name in enumerate(names)}
         self._slots = np.full(len(names), -1, dtype=np.int32)
-        self._slots[[names.index(name) for name in selection.wanted]] = range(len(selection.wanted))
+        self._slots[[places[name] for name in selection.wanted]] = range(len(selection.wanted))
 
     def read(self, block: bytes) -> "Iterator[Block]":
         """Rows of whole records, some at a time."""

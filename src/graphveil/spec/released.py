@@ -8,7 +8,6 @@ import hashlib
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +16,12 @@ from graphveil.exceptions import InvalidParameter, ReleaseFileError
 from graphveil.spec import release_file
 from graphveil.spec.augment import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
+from graphveil.spec.consistency import check_release
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.files import read_file, write_file
 from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.spec.memory import memory_here
 from graphveil.spec.notebook import facts_html
 from graphveil.spec.queries import ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
 from graphveil.spec.record import Record
@@ -67,6 +69,7 @@ class Release:
         shapes |= {"trace": 1} if "trace" in values else {}
         if mapped != (self.event.rounds == "adaptive") or any(values[name].size != n for name, n in shapes.items()):
             raise InvalidParameter("a release's last moments must be those of its domain.")
+        check_release(self.event, self.domain, self.augment, self.rounds)
 
     # ------------------------------------------------------------------ what is known without any number
     @property
@@ -227,15 +230,10 @@ class Release:
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write one file that :meth:`load` reads anywhere; an interrupted write leaves no half file.
 
-        A file that holds another release is not overwritten: it was paid for.
+        Nothing is overwritten but an empty file or this same release: another one was paid for, and what is no release
+        may be records.
         """
-        try:
-            other = Release.load(path).checksum != self.checksum
-        except ReleaseFileError:  # no file, or no release
-            other = False
-        if other:
-            raise InvalidParameter(f"{os.fspath(path)} holds another release, which was paid for: choose another name.")
-        release_file.write_bytes(path, self._content)
+        write_file(path, self._content)
 
     def to_bytes(self) -> bytes:
         """The content of the file."""
@@ -246,9 +244,11 @@ class Release:
         """Read a release. Nothing in the file is executed; a damaged or foreign file raises ``ReleaseFileError``."""
         name = os.fspath(path)
         try:
-            content = Path(path).read_bytes()
+            content = read_file(path, memory_here() // 4)  # beside it: its numbers, and what is computed from them
         except OSError as error:
             raise ReleaseFileError(f"{name} cannot be read: {error.strerror}.") from None
+        except InvalidParameter as error:
+            raise ReleaseFileError(str(error)) from None
         return cls.from_bytes(content, name)
 
     @classmethod
@@ -276,7 +276,7 @@ class Release:
             domain=Domain.from_dict(header["domain"]),
             augment=augment,
             rounds=tuple(Round.rebuild(*pair) for pair in zip(header["rounds"], arrays, strict=True)),
-            versions={str(key): str(value) for key, value in header["versions"].items()},
+            versions={_word(key): _word(value) for key, value in header["versions"].items()},
         )
 
     @property
@@ -350,7 +350,7 @@ class Release:
         if self._row_map is None:
             return np.zeros(p), np.eye(p)
         unit = RowLattice.of(self.domain, None).unit
-        return self._row_map.centre * unit, np.linalg.inv(self._row_map.matrix / unit).T
+        return self._row_map.centre * unit, self._row_map.inverse(unit).T
 
     @cached_property
     def _constant(self) -> float:
@@ -372,3 +372,10 @@ class Release:
     @property
     def _mean_sd(self) -> float:
         return self._last.sd("off_diagonal") / self._constant
+
+
+def _word(value: Any) -> str:
+    """A name or a version of a package from a file: it is shown to people, on terminals too."""
+    if not isinstance(value, str) or len(value) > 100 or not value.isprintable():
+        raise InvalidParameter("the versions of a release must be short, printable words.")
+    return value

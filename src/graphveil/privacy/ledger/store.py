@@ -2,8 +2,9 @@
 
 *SQLite*: ``BEGIN IMMEDIATE`` takes the only write lock before anything is read. ``synchronous=EXTRA`` waits for the
 disk, also for the directory entry of the deleted journal: with ``FULL`` a power cut right after a commit could bring
-the journal back and undo the commit. *PostgreSQL*: the row of the data set is locked (``SELECT ... FOR UPDATE``) at
-READ COMMITTED; a server or a session that does not wait for the disk is refused or overruled.
+the journal back and undo the commit. What the file's name and its witness have to do with it is in ``file``.
+*PostgreSQL*: the row of the data set is locked (``SELECT ... FOR UPDATE``) at READ COMMITTED; a server or a session
+that does not wait for the disk is refused or overruled.
 
 No connection outlives a transaction: a ledger may be forked, copied and pickled.
 """
@@ -11,7 +12,7 @@ No connection outlives a transaction: a ledger may be forked, copied and pickled
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,56 +20,23 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
-from graphveil.exceptions import InvalidParameter, LedgerDamaged, LedgerError
-from graphveil.privacy.ledger.trouble import is_missing_table, is_passing, plain_error, plain_os_error
+from graphveil.exceptions import InvalidParameter, LedgerDamaged, LedgerError, LedgerReadOnly
+from graphveil.privacy.ledger.chain import goes_on_from, heads_of
+from graphveil.privacy.ledger.file import LedgerFile
+from graphveil.privacy.ledger.schema import SCHEMA_VERSION, ledgers, make_tables, versions_of
+from graphveil.privacy.ledger.trouble import is_missing_table, is_passing, plain_error
+from graphveil.privacy.ledger.upgrade import upgrade
 
-__all__ = ["SCHEMA_VERSION", "Store", "datasets", "events", "ledgers", "releases"]
+__all__ = ["Store"]
 
 T = TypeVar("T")
 
-SCHEMA_VERSION = 1
 _PATIENCE = 60  # seconds to wait for a lock
 _OUTAGE = 20.0  # seconds to go on trying when the database is away
-_SCHEMA_LOCK = 0x6772617068766569  # "graphvei": PostgreSQL's advisory lock while tables are made
 
-_schema = sa.MetaData()
-# One row: the version, and the head of the chain of data sets.
-ledgers = sa.Table(
-    "graphveil_ledger",
-    _schema,
-    sa.Column("version", sa.Integer, primary_key=True),
-    sa.Column("datasets", sa.Integer, nullable=False),
-    sa.Column("head", sa.String(64), nullable=False),
-)
-# One row a data set: what it may spend, and the head of the chain of its events.
-datasets = sa.Table(
-    "graphveil_datasets",
-    _schema,
-    sa.Column("name", sa.String(200), primary_key=True),
-    sa.Column("number", sa.Integer, nullable=False, unique=True),
-    sa.Column("content", sa.Text, nullable=False),
-    sa.Column("hash", sa.String(64), nullable=False),
-    sa.Column("events", sa.Integer, nullable=False),
-    sa.Column("head", sa.String(64), nullable=False),
-)
-# Append only: no statement of graphveil changes or deletes an event.
-events = sa.Table(
-    "graphveil_events",
-    _schema,
-    sa.Column("dataset", sa.String(200), sa.ForeignKey(datasets.c.name), primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True),
-    sa.Column("token", sa.String(32), nullable=False, unique=True),
-    sa.Column("key", sa.String(200), nullable=True, unique=True),
-    sa.Column("content", sa.Text, nullable=False),
-    sa.Column("hash", sa.String(64), nullable=False),
-)
-# Releases that can be asked for again by their key: public, noisy numbers.
-releases = sa.Table(
-    "graphveil_releases",
-    _schema,
-    sa.Column("key", sa.String(200), sa.ForeignKey(events.c.key), primary_key=True),
-    sa.Column("content", sa.LargeBinary, nullable=False),
-)
+
+class _Older(Exception):
+    """The ledger is of version 1."""
 
 
 class Store:
@@ -81,19 +49,23 @@ class Store:
     """
 
     def __init__(self, url: "str | os.PathLike[str]") -> None:
-        self.url, self._path = _checked_url(url)
+        self.url, path = _checked_url(url)
+        self._file = None if path is None else LedgerFile(path)
 
     @property
     def name(self) -> str:
-        """What an error calls the database; never a password."""
-        shown = make_url(self.url).set(drivername="postgresql")
-        return str(self._path) if self._path is not None else shown.render_as_string(hide_password=True)
+        """What an error calls the database; never a password, which may also stand among the options of a URL."""
+        if self._file is not None:
+            return str(self._file.path)
+        return make_url(self.url).set(drivername="postgresql", query={}).render_as_string(hide_password=True)
 
     def create(self) -> None:
         """Make an empty ledger where there is none."""
-        if self._path is not None and _is_missing(self._path):
-            _make_private_file(self._path)
-        self.write(_make_tables, new=True)
+        if self._file is not None and not self._file.exists():
+            if self._file.seen_heads():
+                raise _lost(self._file)
+            self._file.make()
+        self.write(make_tables, new=True)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` on a consistent picture of the ledger."""
@@ -105,31 +77,81 @@ class Store:
         ``work`` may run several times, and also after a commit whose answer was lost on the way: it must recognise what
         it did before (``token``).
         """
-        return self._retried(lambda: self._run(work, writes=True, new=new))
+        return self._retried(lambda: self._run(work, writes=True, version=None if new else SCHEMA_VERSION))
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool, new: bool = False) -> T:
-        if self._path is not None and _is_missing(self._path):
-            raise _nothing_there(self.name)
-        engine = _engine(self.url, self._path)
+    def _run(self, work: Callable[[Connection], T], *, writes: bool, version: int | None = SCHEMA_VERSION) -> T:
+        """One transaction, on tables of the given version, or on none yet."""
+        seen: Mapping[str, str] = {}
+        if self._file is not None:
+            if not self._file.exists():
+                raise _nothing_there(self.name, "folder")
+            self._file.check_one_name()  # before SQLite opens it: that may already undo what another name has charged
+            seen = self._file.seen_heads()  # before the picture of the ledger, which must contain them
+        engine = _engine(self.url, None if self._file is None else self._file.path)
         with engine.connect() as connection:
             connection.execution_options(**_options(engine, writes))
             with connection.begin():
-                if writes and engine.dialect.name == "postgresql":
+                if self._file is not None:
+                    self._file.check_one_name()  # under the lock, for which it may have waited a minute
+                elif writes:
                     _insist_on_the_disk(connection, self.name)
-                if not new:
-                    _check_schema(connection, self.name)
-                return work(connection)
+                if version is not None:
+                    _check_version(connection, version, self.name)
+                    self._check_seen(connection, seen)
+                result = work(connection)
+                heads = heads_of(connection) if writes and self._file is not None else {}
+        if self._file is not None:
+            self._file.add_heads(heads)  # before anybody builds on what was written
+        return result
+
+    def _check_seen(self, connection: Connection, seen: Mapping[str, str]) -> None:
+        """Refuse a ledger that lacks what its witness has seen."""
+        heads = heads_of(connection) if seen else {}
+        for dataset, head in seen.items():
+            if heads.get(dataset) != head and not goes_on_from(connection, dataset, head):
+                assert self._file is not None
+                raise LedgerDamaged(
+                    f"The ledger in {self.name} has lost charges: {self._file.witness} has seen line "
+                    f"{head.split(':')[0]} of {dataset!r}, which is missing or another one. An older copy was put in "
+                    "its place, or a crash has undone it under another name. Restore the newest copy; docs/ledger.md "
+                    "says what to do if there is none."
+                )
 
     def _retried(self, attempt: Callable[[], T]) -> T:
         deadline, pause = time.monotonic() + _OUTAGE, 0.05
         while True:
             try:
                 return attempt()
+            except _Older:
+                self._upgrade()
+                continue
             except sa.exc.DBAPIError as error:
                 if not is_passing(error) or time.monotonic() + pause > deadline:
-                    raise plain_error(error, self.name) from None
+                    raise plain_error(error, self.name, self._secrets) from None
             time.sleep(pause)
             pause = min(2.0 * pause, 1.0)
+
+    def _upgrade(self) -> None:
+        """Bring a ledger of version 1 to the version of today."""
+        try:
+            self._retried(lambda: self._run(upgrade, writes=True, version=1))
+        except LedgerReadOnly:
+            raise LedgerReadOnly(
+                f"{self.name} has ledger version 1. Its first use with this graphveil brings it to version "
+                f"{SCHEMA_VERSION}, which this user may not do: let its owner run `graphveil ledger verify` once."
+            ) from None
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        """What no message may repeat."""
+        if self._file is not None:
+            return ()
+        parsed = make_url(self.url)
+        found = [parsed.password or ""]
+        for name, value in parsed.query.items():
+            if "pass" in name.lower():
+                found += [value] if isinstance(value, str) else value
+        return tuple(filter(None, found))
 
 
 def _checked_url(url: Any) -> tuple[str, Path | None]:
@@ -137,15 +159,18 @@ def _checked_url(url: Any) -> tuple[str, Path | None]:
     rule = "a path, sqlite:///path or postgresql://user@host/database"
     if isinstance(url, os.PathLike):
         url = os.fspath(url)
-    if not isinstance(url, str) or not url or "\0" in url:
+    if not isinstance(url, str) or not url:
         raise InvalidParameter.of("url", rule, url)
+    hidden = InvalidParameter(f"url must be {rule}; what was given is not shown, it may hold a password.")
+    if "\0" in url or (url.startswith("postgres") and ":" in url and "://" not in url):
+        raise hidden
     if "://" not in url:
         path = url
     else:
         try:
             parsed = make_url(url)
         except (sa.exc.ArgumentError, ValueError):
-            raise InvalidParameter(f"url must be {rule}.") from None  # not shown: it may hold a password
+            raise hidden from None
         if parsed.get_backend_name() in ("postgresql", "postgres"):
             return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False), None
         if parsed.get_backend_name() != "sqlite" or parsed.query or parsed.host:
@@ -153,7 +178,7 @@ def _checked_url(url: Any) -> tuple[str, Path | None]:
         path = parsed.database or ":memory:"
     if path == ":memory:" or path.startswith("file:"):
         raise InvalidParameter.of("url", f"{rule}: a ledger must outlive its process", path)
-    absolute = Path(path).absolute()
+    absolute = (Path(path).expanduser() if path.startswith("~/") else Path(path)).absolute()
     return URL.create("sqlite", database=str(absolute)).render_as_string(), absolute
 
 
@@ -163,7 +188,8 @@ def _engine(url: str, path: Path | None) -> Engine:
     options: dict[str, Any] = {"poolclass": sa.pool.NullPool, "hide_parameters": True}
     if path is None:
         try:
-            return sa.create_engine(url, connect_args={"connect_timeout": 10}, **options)
+            # In UTF-8 whatever the server's encoding is: names come back as the text that they were.
+            return sa.create_engine(url, connect_args={"connect_timeout": 10, "client_encoding": "utf8"}, **options)
         except ImportError:
             raise ImportError("a ledger in PostgreSQL needs psycopg: pip install 'graphveil[postgres]'") from None
 
@@ -193,63 +219,47 @@ def _options(engine: Engine, writes: bool) -> dict[str, Any]:
 
 def _insist_on_the_disk(connection: Connection, name: str) -> None:
     """Refuse a server, and overrule a session, for which a commit is not yet on disk; do not wait for ever."""
-    fsync = connection.exec_driver_sql(
-        f"SELECT current_setting('fsync'), set_config('lock_timeout', '{_PATIENCE}s', true), set_config("
+    found = connection.exec_driver_sql(
+        "SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes, "
+        f"set_config('lock_timeout', '{_PATIENCE}s', true), set_config("
         "'synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true)"
-    ).scalar_one()
-    if fsync != "on":
-        raise LedgerError(f"{name} runs with fsync=off: a power cut could forget what was spent. Switch it on.")
+    ).one()
+    for setting in ("fsync", "full_page_writes"):
+        if getattr(found, setting) != "on":
+            raise LedgerError(f"{name} runs with {setting}=off: a power cut could forget what was spent. Switch it on.")
 
 
-def _check_schema(connection: Connection, name: str) -> None:
+def _check_version(connection: Connection, wanted: int, name: str) -> None:
     try:
-        found = connection.execute(sa.select(ledgers.c.version)).scalars().all()
+        found = versions_of(connection)
     except sa.exc.DBAPIError as error:
         if is_missing_table(error, ledgers.name):
-            raise _nothing_there(name) from None
+            raise _nothing_there(name, "folder" if connection.dialect.name == "sqlite" else "schema") from None
         raise
-    if found != [SCHEMA_VERSION]:
+    if found == [1] and wanted > 1:
+        raise _Older
+    if len(found) != 1 or found[0] not in (wanted, SCHEMA_VERSION):
         raise LedgerDamaged(
             f"{name} has ledger version {', '.join(map(str, found)) or 'none'}; this graphveil reads and writes "
             f"version {SCHEMA_VERSION}. Use the graphveil that wrote it; nothing was changed."
         )
 
 
-def _make_tables(connection: Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})")
-    if not sa.inspect(connection).has_table(ledgers.name):
-        _schema.create_all(connection)
-        connection.execute(ledgers.insert().values(version=SCHEMA_VERSION, datasets=0, head=""))
-
-
-def _is_missing(path: Path) -> bool:
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        pass  # opening it will say more
-    return False
-
-
-def _make_private_file(path: Path) -> None:
-    """An empty file that only its owner may read; an empty file is an empty SQLite database."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        return  # another process was faster
-    except OSError as error:
-        raise plain_os_error(error, f"The ledger {path} cannot be made") from None
-    if hasattr(os, "O_DIRECTORY"):
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)  # the name of the file, too, must survive a power cut
-        finally:
-            os.close(folder)
-
-
-def _nothing_there(name: str) -> LedgerError:
+def _nothing_there(name: str, place: str) -> LedgerError:
+    elsewhere = {
+        "folder": "look in the folder where it was used (GRAPHVEIL_LEDGER names one file for all folders)",
+        "schema": "look at the database and the search_path of the URL that it was used with",
+    }
     return LedgerError(
-        f"There is no ledger in {name} yet. Make one: ledger.create(dataset, budget), or `graphveil ledger create`."
+        f"There is no ledger in {name}. If there was one, do not make another, which would start every budget from "
+        f"zero: {elsewhere[place]}, or restore a copy. If there never was one: ledger.create(dataset, budget), or "
+        "`graphveil ledger create`."
+    )
+
+
+def _lost(file: LedgerFile) -> LedgerError:
+    names = ", ".join(map(repr, sorted(file.seen_heads())[:3]))
+    return LedgerDamaged(
+        f"There was a ledger in {file.path}: {file.witness} has seen {names}. Restore it: a new one would start every "
+        "budget from zero. If it was a trial that you have deleted, delete that file, too."
     )
