@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from graphveil.estimators.network import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
     from graphveil.gate import release as release
+    from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning import plan as plan
-    from graphveil.privacy.ledger.book import Ledger as Ledger
     from graphveil.recovery.precision import recover as recover
     from graphveil.report.page import write_report as write_report
     from graphveil.solvers.descent import graphical_lasso as graphical_lasso
@@ -47,7 +47,7 @@ _HOME = {
     "Domain": "graphveil.spec.domain",
     "Forecast": "graphveil.spec.forecast",
     "Labels": "graphveil.spec.augment",
-    "Ledger": "graphveil.privacy.ledger.book",
+    "Ledger": "graphveil.ledger.ledger",
     "MergedRelease": "graphveil.spec.merged",
     "PrivateGraphicalLasso": "graphveil.estimators.network",
     "PrivateLDA": "graphveil.estimators.lda",

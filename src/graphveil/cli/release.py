@@ -32,7 +32,7 @@ from graphveil.cli.stopping import deferred
 from graphveil.exceptions import GraphveilError, InvalidParameter
 
 if TYPE_CHECKING:
-    from graphveil.privacy.ledger.book import Ledger
+    from graphveil.ledger.ledger import Ledger
     from graphveil.spec.released import Release
 
 __all__ = ["release"]

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil.exceptions import GuaranteeError, InvalidParameter
-from graphveil.gate import LedgerLike, collect, release
+from graphveil.gate import release
+from graphveil.ledger.account import LedgerLike
 from graphveil.metrics import negative_log_likelihood, partial_correlations
 from graphveil.simulate.samplers import gaussian_rows
 from graphveil.spec.augment import Constant
@@ -100,7 +101,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         """
         if self._collection is None:
             options = self._release_options()  # refused now, if they would be later
-            self._collection = collect(options["domain"], None if self.assume_centered else Constant())
+            from graphveil.rows.collection import Collection
+
+            self._collection = Collection(options["domain"], None if self.assume_centered else Constant())
         self._collection.add(X)
         self.n_features_in_ = self._collection.n_features
         return self

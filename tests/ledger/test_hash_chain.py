@@ -12,9 +12,9 @@ import sqlalchemy as sa
 
 import graphveil as gv
 from graphveil.exceptions import KeyRefused, LedgerDamaged
-from graphveil.privacy.ledger.chain import sealed
-from graphveil.privacy.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases
-from graphveil.privacy.ledger.store import _engine
+from graphveil.ledger.database import _engine
+from graphveil.ledger.hash_chain import sealed
+from graphveil.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases
 from graphveil.spec import release_file
 from ledger_support import DOMAIN, HALF, ROWS, event, opened, release, request
 from references.ledger import KEPT

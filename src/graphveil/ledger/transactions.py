@@ -1,4 +1,4 @@
-"""Statements about one data set, inside a transaction that :mod:`~graphveil.privacy.ledger.store` opens and commits.
+"""Statements about one data set, inside a transaction that :mod:`~graphveil.ledger.database` opens and commits.
 
 Each may run again after a commit whose answer was lost: ``token``, drawn anew for every call of the ledger, tells its
 own line from another's.
@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerDamaged, LedgerError
-from graphveil.privacy.accounting import Balance, largest_epsilon, spent_of
-from graphveil.privacy.ledger.chain import Chain, checksum_of, sealed, unsealed
-from graphveil.privacy.ledger.history import Entry
-from graphveil.privacy.ledger.schema import datasets, events, ledgers, releases
+from graphveil.ledger.hash_chain import Chain, checksum_of, sealed, unsealed
+from graphveil.ledger.history import Entry
+from graphveil.ledger.schema import datasets, events, ledgers, releases
+from graphveil.privacy.composition import Balance, largest_epsilon, spent_of
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.names import checked_name, composed, look
