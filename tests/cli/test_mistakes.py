@@ -30,7 +30,7 @@ MISTAKES = {
     "no such bounds": (changed(RELEASE, "bounds.toml", "none.toml"), "none.toml does not exist"),
     "bounds are no TOML": (changed(RELEASE, "bounds.toml", "patients.parquet"), "is not a TOML file"),
     "a column that is not there": (changed(RELEASE, "bounds.toml", "height.toml"), "has no column 'height'"),
-    "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "which is not a number"),
+    "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "which is not read as a number"),
     "lower above upper": (changed(RELEASE, "bounds.toml", "upside.toml"), "lower < upper"),
     "three numbers": (changed(RELEASE, "bounds.toml", "three.toml"), "[smallest, largest]"),
     "unknown setting": (changed(RELEASE, "bounds.toml", "more.toml"), "rows_per_person and [bounds] only"),
