@@ -24,8 +24,8 @@ from pathlib import Path
 
 import graphveil as gv
 from graphveil.exceptions import KeyRefused
+from graphveil.ledger.transactions import account_of
 from graphveil.privacy import randomness
-from graphveil.privacy.ledger.accounts import account_of
 from ledger_support import HALF, opened, release, request
 
 SMALL = gv.Budget(0.01, 1e-6)

@@ -17,6 +17,9 @@ HOSTILE = [
     "=cmd()",
 ]
 
+# What spreadsheets calculate, at the beginning of a cell or of what another separator makes one.
+FORMULAS = ('=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "a;=1", 'a"=1', "a,=1", "a\n=1")
+
 
 def payload(html):
     """Names and numbers of a page, unpacked as its script does."""

@@ -12,10 +12,10 @@ The flow, and the one rule::
 What is in ``spec/`` may be printed, what is in ``rows/`` never, and only ``gate.py`` joins ``rows/`` and ``privacy/``.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # that of typing, which takes longer to load than all of this: Ctrl-C there is a traceback
 if TYPE_CHECKING:
+    from typing import Any
+
     from graphveil.auditing.game import audit as audit
     from graphveil.auditing.result import Audit as Audit
     from graphveil.estimators.dense import PrivatePrecision as PrivatePrecision
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from graphveil.estimators.network import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
     from graphveil.gate import release as release
+    from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning import plan as plan
-    from graphveil.privacy.ledger.book import Ledger as Ledger
     from graphveil.recovery.precision import recover as recover
     from graphveil.report.page import write_report as write_report
     from graphveil.solvers.descent import graphical_lasso as graphical_lasso
@@ -47,7 +47,7 @@ _HOME = {
     "Domain": "graphveil.spec.domain",
     "Forecast": "graphveil.spec.forecast",
     "Labels": "graphveil.spec.augment",
-    "Ledger": "graphveil.privacy.ledger.book",
+    "Ledger": "graphveil.ledger.ledger",
     "MergedRelease": "graphveil.spec.merged",
     "PrivateGraphicalLasso": "graphveil.estimators.network",
     "PrivateLDA": "graphveil.estimators.lda",
@@ -71,7 +71,9 @@ _MODULES = ("datasets", "exceptions", "metrics", "simulate")
 __all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605 - the map above is the one list
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _MODULES:

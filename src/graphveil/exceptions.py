@@ -48,6 +48,7 @@ __all__ = [
     "SolverError",
     "SourceError",
     "UnboundedProblem",
+    "shortened",
     "warn_caller",
 ]
 
@@ -76,6 +77,11 @@ def _shown(value: Any) -> str:
     plain = value is None or isinstance(value, bool | int | float | str)
     text = repr(value) if plain else ""
     return text if plain and len(text) <= 60 else f"a {type(value).__name__}"
+
+
+def shortened(text: str) -> str:
+    """``text`` for a message: a name in a file may have any length."""
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 class SourceError(GraphveilError, ValueError):

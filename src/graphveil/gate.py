@@ -17,25 +17,23 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from graphveil.exceptions import (
     GuaranteeError,
-    InvalidParameter,
-    LedgerError,
-    LedgerWarning,
     PrivacyWarning,
     SourceError,
     warn_caller,
 )
-from graphveil.spec.augment import Augment, Labels
+from graphveil.ledger.account import Account, LedgerLike
+from graphveil.spec.augment import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
+from graphveil.spec.memory import check_memory
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Moments, Query
 from graphveil.spec.released import Release
-from graphveil.spec.request import Request
 from graphveil.spec.rounds import Round
 
 if TYPE_CHECKING:
@@ -44,28 +42,11 @@ if TYPE_CHECKING:
     from graphveil.privacy.randomness import NoiseSource
     from graphveil.rows.blocks import Blocks
     from graphveil.rows.collection import Collection
-    from graphveil.rows.evaluator import Evaluator
     from graphveil.rows.unreleased import Statistic
 
-__all__ = ["LedgerLike", "collect", "column_kinds", "labelled_rows", "release"]
+__all__ = ["release"]
 
 _MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
-
-
-class LedgerLike(Protocol):
-    """What the gate asks of a ledger, :class:`graphveil.Ledger` or another; without keys ``charge`` is enough."""
-
-    def charge(self, dataset: str, event: ReleaseEvent, request: Request | None = None) -> None:
-        """Count ``event`` against ``dataset`` durably, or raise; noise is drawn after this returns."""
-        ...
-
-    def stored(self, request: Request) -> Release | None:
-        """The release under the request's key, None for a new key; raise if it is another request's, or was lost."""
-        ...
-
-    def store(self, request: Request, release: Release) -> None:
-        """Keep ``release`` under the key that was charged."""
-        ...
 
 
 def release(
@@ -145,128 +126,59 @@ def release(
     (1, 1e-06)-differentially private against replacing one record; the number of records, 5000, is public.
     """
     options = ReleaseOptions(domain, budget, assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
-    if (ledger is None) != (dataset is None):
-        raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
-    if ledger is not None and not hasattr(ledger, "charge"):
-        raise InvalidParameter.of("ledger", "a gv.Ledger", ledger)
-    request = None
-    if key is not None:
-        if ledger is None or dataset is None or not hasattr(ledger, "store"):
-            raise InvalidParameter("key needs ledger=gv.Ledger(...): that is where the release is kept.")
-        request = Request(key, dataset, options)
-        found = ledger.stored(request)
-        if found is not None:
-            return found
+    if domain.n_features is not None:
+        check_memory(domain.n_features)
+    account = Account(ledger, dataset, key, options)
+    found = account.stored()
+    if found is not None:
+        return found
+    account.check_affordable()
 
-    if ledger is not None and dataset is not None and mechanism == "default" and random_state is None:
-        _foresee(ledger, dataset, budget, domain.rows_per_person)
+    from graphveil.privacy.randomness import noise_source  # heavy modules load after the cheap refusals
 
-    # Heavy modules load here, after the cheap refusals.
-    from graphveil.engines import open_engine
-    from graphveil.privacy.randomness import noise_source
-    from graphveil.rows.blocks import open_source
-    from graphveil.rows.collection import Collection
-    from graphveil.rows.evaluator import Evaluator
-
-    noise, versions, augment = noise_source(options.random_state), dict(_versions()), options.augment
-    blocks: Blocks | Collection
-    if isinstance(source, Collection):
-        _check_collected(source, domain, augment, adaptive=adaptive)
-        blocks, domain = source, source.domain
-    else:
-        elsewhere = open_engine(source, domain, augment)
-        blocks = open_source(source, domain, augment) if elsewhere is None else elsewhere
-        domain = domain.matched_to(blocks.columns, blocks.n_features)
+    noise, versions = noise_source(options.random_state), dict(_versions())
+    source, domain = _open(source, options)
+    check_memory(source.n_features)
+    if assume_centered:
+        domain.check_contains_zero()
 
     def charge(event: ReleaseEvent) -> None:
         _check_event(event, allow_unproven)
-        if ledger is not None and dataset is not None:
-            ledger.charge(dataset, event, *([] if request is None else [request]))
+        account.charge(event)
 
-    if assume_centered:
-        _check_centred(domain)
-    evaluator = Evaluator(blocks, domain, augment, adaptive=adaptive, progress=progress)
-    gate = _Gate(evaluator, domain, budget, noise, charge, adaptive=adaptive)
-    lost = None
+    gate = _Gate(source, domain, options, noise, charge, progress)
+    failure = None
     try:
         if domain.seeks_norm:
             domain = gate.find_norm()
         if adaptive:
-            gate.ask_adaptively(centred=assume_centered)
+            gate.ask_adaptively()
         elif mechanism == "paper":
-            gate.ask_paper(allow_unproven=allow_unproven)
+            gate.ask_paper()
         else:
             gate.ask([(Moments(domain.radius), 1.0)])
     except SourceError as error:
-        if ledger is None or gate.event is None:
-            raise
-        lost = str(error)
-    if lost is not None:
-        spent = "" if key is None else f" Key {key!r} is spent with it: choose another."
-        raise SourceError(f"{lost} By then the release had been charged, and stays so.{spent}")
+        failure = str(error)
+    if failure is not None:  # raised here, outside of the except block, so that no context comes along
+        raise SourceError(failure) if gate.event is None else account.lost(failure)
     assert gate.event is not None
-    made = Release(gate.event, domain, augment, tuple(gate.rounds), versions)
-    if ledger is not None and request is not None:
-        _store(ledger, request, made)
+    made = Release(gate.event, domain, options.augment, tuple(gate.rounds), versions)
+    account.store(made)
     return made
 
 
-def column_kinds(source: str) -> dict[str, bool]:
-    """Columns of the first of some files, and whether each can hold numbers: from the schema, without a record."""
-    from graphveil.rows.files import column_kinds
-
-    return column_kinds(source)
-
-
-def collect(domain: Domain, augment: Augment) -> "Collection":
-    """An empty collection of rows to release later: batches are added with ``add``, and nothing is spent."""
+def _open(source: Any, options: ReleaseOptions) -> "tuple[Blocks | Collection, Domain]":
+    """The source, with its schema checked, and the domain that has its columns."""
+    from graphveil.engines import open_engine
+    from graphveil.rows.blocks import open_source
     from graphveil.rows.collection import Collection
 
-    return Collection(domain, augment)
-
-
-def labelled_rows(source: Any, domain: Domain, labels: Labels) -> "tuple[Blocks, Domain]":
-    """Rows with an indicator column for each class but the last, and the domain of all columns together.
-
-    What comes back is a source for :func:`release`. The domain must have bounds.
-    """
-    from graphveil.rows.blocks import open_source
-    from graphveil.rows.indicators import WithIndicators
-
-    blocks = open_source(source, domain, labels)
-    domain = domain.matched_to(blocks.columns, blocks.n_features)
-    wide = WithIndicators(blocks, labels.classes)
-    extra = wide.n_features - blocks.n_features
-    bounds = tuple(
-        [*(end if isinstance(end, tuple) else (end,) * blocks.n_features), *[value] * extra]
-        for end, value in zip(domain.bounds, (0.0, 1.0), strict=True)
-    )
-    return wide, replace(domain, columns=wide.columns, n_features=wide.n_features, bounds=bounds)
-
-
-def _check_collected(collection: "Collection", domain: Domain, augment: Augment, *, adaptive: bool) -> None:
-    """Collected sums answer one question, and only about the rows that they were made of."""
-    if adaptive:
-        raise InvalidParameter.of("adaptive", "False for rows that were collected batch by batch", True)
-    if collection.count() == 0:
-        raise SourceError("The source has no rows.")
-    same = domain.matched_to(collection.domain.columns, collection.n_features) == collection.domain
-    if not same or augment != collection.augment:
-        raise InvalidParameter("The domain or the mean setting has changed since the rows were collected.")
-
-
-def _check_centred(domain: Domain) -> None:
-    """Rows that are taken to have mean zero must be able to: their bounds contain zero."""
-    if domain.bounds is None:
-        return
-    _, half, ends = domain.box(shift=False)
-    for column in range(half.size):
-        if ends[0, column] > 0.0 or ends[1, column] < 0.0:
-            name = repr(domain.columns[column]) if domain.columns is not None else str(column)
-            raise InvalidParameter(
-                f"The bounds of column {name} do not contain 0, but assume_centered=True takes rows to have mean "
-                "zero. Leave it out, and the mean is released too; or subtract a public centre from the column."
-            )
+    domain, augment = options.domain, options.augment
+    if isinstance(source, Collection):
+        source.check_asked(domain, augment, adaptive=options.adaptive)
+        return source, source.domain
+    opened = open_engine(source, domain, augment) or open_source(source, domain, augment)
+    return opened, domain.matched_to(opened.columns, opened.n_features)
 
 
 class _Gate:
@@ -274,26 +186,26 @@ class _Gate:
 
     def __init__(
         self,
-        evaluator: "Evaluator",
+        source: "Blocks | Collection",
         domain: Domain,
-        budget: Budget,
+        options: ReleaseOptions,
         noise: "NoiseSource",
         charge: Callable[[ReleaseEvent], None],
-        *,
-        adaptive: bool,
+        progress: Callable[[int], None] | None,
     ) -> None:
         from graphveil.privacy.calibration import analytic_mu, lattice_allowance
         from graphveil.privacy.mechanisms import check_room
+        from graphveil.rows.evaluator import Evaluator
 
         self.rounds: list[Round] = []
         self.event: ReleaseEvent | None = None  # from the charge on
-        self.mu, self._eta = analytic_mu(budget), lattice_allowance(budget)
-        self._evaluator, self._domain, self._budget, self._noise = evaluator, domain, budget, noise
-        self._charge, self._adaptive = charge, adaptive
-        self._whole = (self.mu, self._eta) if adaptive or domain.seeks_norm else None
+        self.mu, self._eta = analytic_mu(options.budget), lattice_allowance(options.budget)
+        self._domain, self._options, self._noise, self._charge = domain, options, noise, charge
+        self._evaluator = Evaluator(source, domain, options.augment, adaptive=options.adaptive, progress=progress)
+        self._whole = (self.mu, self._eta) if options.adaptive or domain.seeks_norm else None
         if self._whole is not None:
             room = self._eta / _MOST_STEPS
-            check_room(evaluator.space.n_features, cells=domain.bounds is not None, mu=self.mu, allowed_eta=room)
+            check_room(source.n_features, cells=domain.bounds is not None, mu=self.mu, allowed_eta=room)
 
     def find_norm(self) -> Domain:
         """Spend a little on a bound of the rows' norm; return the domain that has it."""
@@ -306,7 +218,7 @@ class _Gate:
         self.mu = mu_after_norm(self.mu)
         return self._domain
 
-    def ask_adaptively(self, *, centred: bool) -> None:
+    def ask_adaptively(self) -> None:
         """Follow the recipe: it is sent noisy answers, and yields the next questions."""
         from graphveil.recovery.columns import Setting
         from graphveil.recovery.recipe import adaptive_rounds, follow
@@ -314,7 +226,7 @@ class _Gate:
         with self._evaluator.kept():
             space, n, domain = self._evaluator.space, self._evaluator.count(), self._domain
             facts = (space.n_features, n, space.known_lattice, domain.radius, self.mu, domain.rows_per_person)
-            follow(adaptive_rounds(Setting(*facts, centred=centred)), self.ask)
+            follow(adaptive_rounds(Setting(*facts, centred=self._options.assume_centered)), self.ask)
 
     def ask(self, asked: list[tuple[Query, float]]) -> list[Round]:
         """Answer questions, each with a share of μ², in one pass over the rows."""
@@ -324,12 +236,13 @@ class _Gate:
         steps = [step_for(query, space, person, self.mu * math.sqrt(share), eta) for query, share in asked]
         return self._answer([query for query, _ in asked], steps, "default")
 
-    def ask_paper(self, *, allow_unproven: bool) -> None:
+    def ask_paper(self) -> None:
         """The paper's Algorithm 1."""
         from graphveil.privacy.mechanisms import paper_step
 
-        query, person = Moments(self._domain.radius), self._domain.rows_per_person
-        step = paper_step(query, self._evaluator.space, person, self._budget, allow_unproven=allow_unproven)
+        query, person, options = Moments(self._domain.radius), self._domain.rows_per_person, self._options
+        space, allow = self._evaluator.space, options.allow_unproven
+        step = paper_step(query, space, person, options.budget, allow_unproven=allow)
         self._answer([query], [step], "paper")
 
     def _answer(self, queries: list[Query], steps: list[GaussianStep], mechanism: str) -> list[Round]:
@@ -343,10 +256,18 @@ class _Gate:
 
     def _charge_once(self, first: GaussianStep, mechanism: str) -> None:
         mu, eta = self._whole or (first.mu, first.eta)
-        rounds, n_rows = "adaptive" if self._adaptive else "one", self._evaluator.count()
+        budget, rounds = self._options.budget, "adaptive" if self._options.adaptive else "one"
         person, neighbours = self._domain.rows_per_person, self._domain.neighbours
         self.event = ReleaseEvent(
-            self._budget, mu, eta, mechanism, rounds, n_rows, person, neighbours, seeded=self._noise.seeded
+            budget,
+            mu,
+            eta,
+            mechanism,
+            rounds,
+            self._evaluator.count(),
+            person,
+            neighbours,
+            seeded=self._noise.seeded,
         )
         self._charge(self.event)
 
@@ -377,28 +298,6 @@ class _Gate:
 def _on_lattice(exact: "NDArray[Any]", exponent: int) -> "NDArray[Any]":
     """Integers in multiples of 2^exponent, rounded down where they are not multiples."""
     return exact << -exponent if exponent <= 0 else exact >> exponent
-
-
-def _foresee(ledger: LedgerLike, dataset: str, budget: Budget, rows_per_person: int) -> None:
-    """Let a ledger that can say so refuse before any row is read; what counts is its answer to the charge."""
-    from graphveil.privacy.calibration import analytic_mu, lattice_allowance
-
-    if hasattr(ledger, "foresee"):
-        mu, eta = analytic_mu(budget), lattice_allowance(budget)
-        expected = ReleaseEvent(budget, mu, eta, "default", "one", 1, rows_per_person, "replace", seeded=False)
-        ledger.foresee(dataset, expected)
-
-
-def _store(ledger: LedgerLike, request: Request, made: Release) -> None:
-    """Keep a release under its key. What was paid for is not thrown away because it cannot be kept twice."""
-    try:
-        ledger.store(request, made)
-    except LedgerError as error:
-        warn_caller(
-            f"This release was charged and made, but could not be stored under key {request.key!r}: save it now, the "
-            f"ledger will not give it again. {error}",
-            LedgerWarning,
-        )
 
 
 def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:

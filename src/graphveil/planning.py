@@ -42,6 +42,7 @@ _FACTORS = (0.25, 0.5, 2.0, 4.0)  # of ε and of n, along which the forecast is 
 _ROWS, _ROWS_A_COLUMN, _MOST_ROWS = 30_000, 30, 200_000  # simulated in one rehearsal
 _LARGEST_MU = 8.0  # beyond it the sampler's lattice refuses; so many rows have hardly any privacy noise left
 _SMALLEST_EPSILON, _MOST_TIMES = 1e-6, 1_000_000
+_SMALLEST_TARGET = 1e-5  # to see less would take more than 10¹⁰ records
 _CLOSE = 0.03  # relative; a search ends here
 _MOST_TRIES, _STRIDE = 12, 1.5
 _WITH_INTERVALS = 4  # rehearsals whose intervals are looked at: they hardly differ
@@ -102,7 +103,8 @@ def plan(
         rows_per_person=validate.integer("rows_per_person", rows_per_person, 1, 2**20),
         bounds_in_sd=validate.number("bounds_in_sd", bounds_in_sd, "a number of at least 1", 1.0, 1e6),
     )
-    target = validate.number("target", target, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
+    rule = f"a number of at least {_SMALLEST_TARGET:g} and below 1"
+    target = validate.number("target", target, rule, _SMALLEST_TARGET, math.nextafter(1.0, 0.0))
     if budget.delta >= 1.0 / case.n:
         warn_caller(
             f"delta={budget.delta:g} is at least 1/n for n={case.n} records. Choose delta well below 1/n.",

@@ -1,14 +1,15 @@
 """A small data set, and a way to run the program."""
 
+import io
 import json
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from typer.testing import CliRunner
 
-from graphveil.cli.main import app
+from graphveil.cli.verbs import call
 
 SECRET = 4242.125  # a value that no output may hold
 
@@ -16,8 +17,8 @@ SECRET = 4242.125  # a value that no output may hold
 class Said:
     """What a run printed, and how it ended."""
 
-    def __init__(self, result):
-        self.code, self.out, self.err = result.exit_code, result.stdout, result.stderr
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
         self.text = self.out + self.err
 
     @property
@@ -30,12 +31,14 @@ def graphveil(tmp_path, monkeypatch):
     """Run a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GRAPHVEIL_LEDGER", raising=False)
-    runner = CliRunner()
 
     def run(*arguments):
-        result = runner.invoke(app, [str(argument) for argument in arguments])
-        assert "Traceback" not in result.output
-        return Said(result)
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        with redirect_stdout(out), redirect_stderr(err):
+            code = call([str(argument) for argument in arguments])
+        said = Said(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+        assert "Traceback" not in said.text
+        return said
 
     return run
 

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import tomllib
 from xml.etree import ElementTree
 
@@ -232,13 +233,39 @@ def test_a_template_is_made_of_every_kind_of_file(graphveil, tmp_path, ending):
     assert said.json["columns"] == ["age", "smoker"]
 
 
-def test_a_first_line_of_numbers_is_not_repeated(graphveil, tmp_path):
-    (tmp_path / "x.csv").write_text("271828,3.5\n1,2\n")
-    said = graphveil("bounds", "template", "x.csv")
-    assert said.code == 1
-    assert "first line" in said.err
-    assert "271828" not in said.text
+# First lines that are records: numbers and dates as they are written here and there, words for yes and for nothing.
+RECORDS = [
+    "271828,3.5", "Meier;35,2;1962-04-01;HIV", "Huber;1.234,56;n", "O'Brien\t1 234,5\tx", "Rossi;1'234.5",
+    "x,01.04.1962", "x,4/1/62", "x,1962-04-01T10:00Z", "x,12:30", "x,-3", "x,+3", "x,.5", "x,$12", "x,€ 3",
+    "x,12 kg", "x,(5)", "x,१२", "x,TRUE", "x,false", "x,Ja", "x,NA", "x,n/a", "x,NaN", "x,null", "x,inf",
+    "x,female", "x,", ",x", "x, ", 'x,""', "x,?", "x,-", "x,someone@example.org", "x,5e3", "x,#12", "x,E11,E11",
+    "HIV;HIV",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", RECORDS)
+def test_a_first_line_that_is_a_record_is_not_repeated(graphveil, tmp_path, line):
+    (tmp_path / "x.csv").write_text(f"{line}\n{line}\n", encoding="utf-8")
+    said = graphveil("bounds", "template", "x.csv", "--json")
+    assert said.code == 1, said.text
+    assert "looks like a value" in said.json["error"] or "same name" in said.json["error"]
+    assert not [cell for cell in re.split("[,;\t]", line) if len(cell) > 2 and cell in said.json["error"]]
     assert not (tmp_path / "bounds.toml").exists()
+
+
+def test_names_that_look_like_values_are_taken_on_somebody_s_word(graphveil, tmp_path):
+    (tmp_path / "x.csv").write_text("2020,1st visit,no\n1,2,3\n")
+    assert graphveil("bounds", "template", "x.csv").code == 1
+    assert graphveil("bounds", "template", "x.csv", "--header").code == 0
+    assert list(tomllib.loads((tmp_path / "bounds.toml").read_text())["bounds"]) == ["2020", "1st visit", "no"]
+    (tmp_path / "y.csv").write_text("a,a\n1,2\n")
+    assert graphveil("bounds", "template", "y.csv", "--header", "-o", "y.toml").code == 1, "nobody can tell them apart"
+
+
+def test_ordinary_names_need_no_word(graphveil, tmp_path):
+    names = "age,BMI,Blood pressure (mmHg),x1,_id,größe,身長,income.2020,yes_or_no,naive,nothing,Nullity"
+    (tmp_path / "x.csv").write_text(f"{names}\n{','.join('1' * 12)}\n", encoding="utf-8")
+    assert graphveil("bounds", "template", "x.csv", "--json").json["columns"] == names.split(",")
 
 
 def test_a_fit_says_which_columns_drown(graphveil, tmp_path):

@@ -1,5 +1,6 @@
 """What comes in, what goes out: pinned packages, a bill of materials, no network, files with the user's permissions."""
 
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -29,6 +30,20 @@ def test_every_dependency_is_locked_with_version_and_hash_and_without_a_place():
     wanted = {plain(re.match(r"[\w-]+", text)[0]) for text in minimum_versions.oldest()}
     assert wanted <= names, f"run `make lock`: {wanted - names}"
     assert "://" not in LOCK
+
+
+GUARANTEED_BY = ["numpy", "numba", "pyarrow"]  # that rows become the integers, and the sums, of the proofs
+
+
+@pytest.mark.parametrize("name", GUARANTEED_BY)
+def test_what_the_guarantee_rests_on_is_a_version_that_the_tests_have_seen(name):
+    (text,) = [text for text in minimum_versions.FILE["project"]["dependencies"] if re.match(rf"{name}\b", text)]
+    low, high = re.fullmatch(r"[a-z]+>=([\d.]+),<([\d.]+)", text).groups()
+
+    def number(version):
+        return tuple(map(int, re.findall(r"\d+", version)[:2]))
+
+    assert number(low) <= number(importlib.metadata.version(name)) < number(high)
 
 
 OFFLINE = """

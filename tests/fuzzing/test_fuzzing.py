@@ -1,6 +1,6 @@
 """Damaged, foreign and forged input: a clear error or a good object, never a crash, a hang or a foreign exception.
 
-3,300 cases run every time, always the same; ``make nightly`` runs 130,000 that were never tried before. A failure
+6,600 cases run every time, always the same; ``make nightly`` runs 160,000 that were never tried before. A failure
 names its case: ``numbered(case, 1)`` repeats it.
 """
 
@@ -17,6 +17,7 @@ import graphveil as gv
 from fuzzing.mutations import mutated_bytes, mutated_json, mutated_numbers, mutated_release, numbered
 from graphveil.cli.bounds import read_domain
 from graphveil.exceptions import GraphveilError, InvalidParameter, ReleaseFileError, SourceError
+from graphveil.report.page import forecast_html
 from graphveil.spec.augment import Constant
 from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
 from graphveil.spec.forecast import Forecast, ForecastPoint
@@ -224,6 +225,22 @@ def bounds_cases(start, count, path):
     return made
 
 
+def forecast_cases(start, count):
+    """Forecasts that somebody edited: refused, or drawn."""
+    curve = [ForecastPoint(100, 1.0 * k, 12.0 * k, 0.1, 0.3 / k, 0.9, 0.2) for k in (1, 2, 4)]
+    records = [curve[0], ForecastPoint(400, 1.0, 50.0, 0.1, 0.1, None, None)]
+    good = Forecast(BUDGET, 3, 1, 4.0, curve[0], 0.1, 1000, None, tuple(curve), tuple(records)).to_dict()
+    drawn = 0
+    forecast_html(Forecast.from_dict(good))
+    for case, rng in numbered(start, count):
+        text = json.dumps(mutated_json(good, rng))
+        forecast = attempt(lambda text=text: Forecast.from_json(text), InvalidParameter, case)
+        if forecast is not None:
+            drawn += 1
+            attempt(lambda forecast=forecast: forecast_html(forecast), (), case)
+    return drawn
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_releases(kind, tmp_path):
     assert load_cases(kind, 0, 300, tmp_path / "x.release") > 0, "no case comes close to a good file"
@@ -246,6 +263,15 @@ def test_hostile_tables(tmp_path):
 
 def test_hostile_bounds(tmp_path):
     assert bounds_cases(0, 500, tmp_path / "bounds.toml") > 10
+
+
+def test_hostile_forecasts():
+    assert forecast_cases(0, 3000) > 100
+
+
+@pytest.mark.nightly
+def test_many_hostile_forecasts():
+    assert forecast_cases(int.from_bytes(os.urandom(6)), 20_000) > 700
 
 
 @pytest.mark.nightly

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerError
 from graphveil.privacy import randomness
-from graphveil.privacy.accounting import Balance
+from graphveil.privacy.composition import Balance
 from ledger_support import HALF, WHOLE, event, opened, release
 
 ROOT = Path(__file__).parents[2]

@@ -247,7 +247,7 @@ def test_a_release_of_another_recipe_is_refused():
     last = item.rounds[at]
     query = replace(last.query, radius=1.1 * last.query.radius)
     space = RowSpace.of(item.domain, item.augment, None)
-    other = replace(last, query=query, factor=query.unit_factor(space, item.n_samples))
+    other = replace(last, query=query, factor=query.unit_factor(space, item.n_samples))  # else it contradicts itself
     for rounds in ((*item.rounds[:at], other, *item.rounds[at + 1 :]), item.rounds[:-1]):
         with pytest.raises(gv.exceptions.InvalidParameter, match=r"another one made it \(\d.*Recover it with that one"):
             gv.recover(replace(item, rounds=rounds))

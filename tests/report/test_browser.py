@@ -5,8 +5,9 @@ import re
 
 import pytest
 
+from graphveil.report.escaping import cell_text
 from graphveil.report.page import forecast_html, report_html
-from report_support import HOSTILE, payload, simulated, small
+from report_support import FORMULAS, HOSTILE, payload, simulated, small
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +128,20 @@ def test_copy_as_csv(visit, html):
     assert len(table) == edges(page)
     assert list(table[0]) == ["variable", "and", "estimate", "noise", "from", "to", "in_the_network"]
     assert all(float(row["from"]) <= float(row["estimate"]) <= float(row["to"]) for row in table)
+
+
+def test_what_is_copied_holds_no_formula(visit):
+    """The page defuses names as `fit -o x.csv` does."""
+    page = visit(report_html(small(len(FORMULAS), columns=FORMULAS)), permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_label("All pairs").check()
+    page.get_by_role("button", name="Copy as CSV").click()
+    page.wait_for_function("document.getElementById('copied').textContent")
+    assert page.locator("#copied").inner_text() == "55 edges copied"
+    text = page.evaluate("navigator.clipboard.readText()")
+    cells = {name: cell_text(name) for name in FORMULAS}
+    names = list(FORMULAS)
+    pairs = [f"{cells[a]},{cells[b]}," for k, a in enumerate(names) for b in names[k + 1 :]]
+    assert [pair for pair in pairs if f"\n{pair}" not in text] == [], text
 
 
 def test_hover_says_name_and_interval(page):

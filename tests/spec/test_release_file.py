@@ -179,16 +179,6 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(saved, monkeypatch):
     assert os.listdir(saved.parent) == [saved.name]
 
 
-def test_a_release_is_not_overwritten_by_another(saved, tmp_path):
-    before = saved.read_bytes()
-    with pytest.raises(gv.exceptions.InvalidParameter, match="holds another release"):
-        RELEASES["plain"]().save(saved)
-    assert saved.read_bytes() == before
-    (tmp_path / "notes.txt").write_text("not a release")
-    gv.Release.load(saved).save(tmp_path / "notes.txt")
-    assert (tmp_path / "notes.txt").read_bytes() == before
-
-
 def test_loading_needs_neither_the_sampler_nor_numba(saved):
     code = f"""
 import sys, graphveil as gv

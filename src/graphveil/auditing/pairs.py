@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.gate import collect, release
+from graphveil.gate import release
+from graphveil.rows.collection import Collection
 from graphveil.spec.augment import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
@@ -84,7 +85,7 @@ def _as_batches(pair: Pair, known: Known) -> Any:
 
 
 def _as_collection(pair: Pair, known: Known) -> Any:
-    collection = collect(pair.domain, pair.augment)
+    collection = Collection(pair.domain, pair.augment)
     for batch in _as_batches(pair, known):
         collection.add(batch)
     return collection

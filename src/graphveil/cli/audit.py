@@ -4,17 +4,17 @@ from typing import Annotated
 
 import typer
 
-from graphveil.cli.speaking import BROKEN, AsJson, answer, counting, say, verb
+from graphveil.cli.speaking import BROKEN, AsJson, Number, WholeNumber, answer, counting, say, verb
 
 __all__ = ["audit"]
 
 
 @verb
 def audit(
-    epsilon: Annotated[float, typer.Option(help="ε to attack; large ones need fewer runs.")] = 4.0,
-    delta: Annotated[float, typer.Option(help="δ to attack.")] = 1e-6,
+    epsilon: Annotated[float, Number(help="ε to attack; large ones need fewer runs.")] = 4.0,
+    delta: Annotated[float, Number(help="δ to attack.")] = 1e-6,
     pair: Annotated[str, typer.Option(help="Which neighbours to tell apart; see gv.audit.")] = "orthogonal",
-    runs: Annotated[int, typer.Option(help="Releases of each of the two data sets.")] = 2000,
+    runs: Annotated[int, WholeNumber(help="Releases of each of the two data sets.")] = 2000,
     as_json: AsJson = False,
 ) -> None:
     """Attack the gate as it is installed here, with made-up records; exit code 4 if it breaks.
@@ -42,6 +42,6 @@ def audit(
         f"Claimed: μ = {found.claimed_mu:.4g}. Shown by the best attack ({found.attack}, {runs:,} runs a side): "
         f"μ ≥ {found.mu_low:.4g}, {100 * found.confidence:g}% sure.\nVerdict: {found.verdict}."
     )
-    answer(as_json, facts, lambda out: say(out, said))
+    answer(as_json, facts, lambda out: say(out, said), kept=found.broken)  # then the exit code says it
     if found.broken:
         raise typer.Exit(BROKEN)

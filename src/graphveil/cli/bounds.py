@@ -1,5 +1,6 @@
 """`graphveil bounds`: what each column can be, in a file that a person fills in from public knowledge."""
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -7,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli.speaking import AsJson, Refusal, answer, existing, say, verb, writable
+from graphveil.cli.speaking import AsJson, Refusal, answer, read_text, say, verb, writable
+from graphveil.exceptions import shortened
 
 if TYPE_CHECKING:
     from graphveil.spec.domain import Domain
@@ -25,6 +27,14 @@ rows_per_person = "?"
 [bounds]
 """
 
+_NAME = re.compile(r"\s*[^\W\d]")  # a letter of any alphabet, or an underscore
+# Words that stand in records: true and false, missing, and what else is a number to a computer.
+_VALUES = re.compile(
+    "true|false|yes|no|wahr|falsch|ja|nein|vrai|faux|oui|non|vero|falso|sí|sim|não|male|female|"
+    "na|n/a|nan|null|none|nil|missing|inf|infinity",
+    re.IGNORECASE,
+)
+
 bounds = typer.Typer(no_args_is_help=True, help="Public bounds of the columns.")
 
 
@@ -40,27 +50,36 @@ def template(
         str, typer.Argument(help="The records, as for `graphveil release`; only names of columns are read.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("bounds.toml"),
+    header: Annotated[
+        bool, typer.Option("--header", help="The names are names, although some look like values of a record.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a file of column names for you to fill in from public knowledge.
 
     Example: graphveil bounds template patients.parquet -o bounds.toml
     """
-    from graphveil.gate import column_kinds
+    from graphveil.rows.files import column_kinds
+    from graphveil.spec.files import write_file
 
-    if writable(output).exists():
-        raise Refusal(f"{output} exists already; it is not overwritten. Choose another output.")
-    known = column_kinds(data)
-    if any(map(_is_number, known)):  # perhaps a record: its values are not repeated
-        raise Refusal("A name in the first line of this file is a number. Give the file a first line with names.")
-    lines = [f'{_key(name)} = ["?", "?"]' for name, number in known.items() if number]
-    left_out = [name for name, number in known.items() if not number]
-    lines += [f"# {_key(name)}: not numbers" for name in left_out]
-    output.write_text(_HEAD + "\n".join(lines) + "\n", encoding="utf-8")
-    facts = {"template": str(output), "columns": [name for name in known if name not in left_out], "left_out": left_out}
+    output = writable(output)
+    known = column_kinds(os.path.expanduser(data))
+    names = [name for name, _ in known]
+    if not header and any(map(_looks_like_a_value, names)):  # perhaps a record: nothing of it is repeated
+        raise Refusal(
+            "The name of a column is empty, or looks like a value (a number, a date, a word such as true or NA), as if "
+            "the first line of the file were a record. Give it a first line with names; if these are names, say so "
+            "with --header."
+        )
+    if len(set(names)) < len(names):
+        raise Refusal("Two columns of this file have the same name. Give every column a name of its own.")
+    columns, left_out = [name for name, number in known if number], [name for name, number in known if not number]
+    lines = [f'{_key(name)} = ["?", "?"]' for name in columns] + [f"# {_key(name)}: not numbers" for name in left_out]
+    write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
+    facts = {"template": str(output), "columns": columns, "left_out": left_out}
     asked = "What can each be, by public knowledge? And how many records may one person have?"
-    said = f"Fill in {output}: {len(facts['columns'])} columns. {asked}"
-    answer(as_json, facts, lambda out: say(out, said))
+    said = f"Fill in {output}: {len(columns)} columns. {asked}"
+    answer(as_json, facts, lambda out: say(out, said), kept=True)
 
 
 def read_domain(path: Path) -> "Domain":
@@ -69,13 +88,13 @@ def read_domain(path: Path) -> "Domain":
     from graphveil.spec.domain import Domain
 
     try:
-        content = tomllib.loads(existing(path).read_text(encoding="utf-8"))
+        content = tomllib.loads(read_text(path))
     except (ValueError, RecursionError) as error:  # bad TOML, bad UTF-8, a number of too many digits, endless brackets
-        where = f": {error}" if isinstance(error, tomllib.TOMLDecodeError) else ""
+        where = f": {shortened(str(error))}" if isinstance(error, tomllib.TOMLDecodeError) else ""
         raise Refusal(f"{path} is not a TOML file{where}. Make one with `graphveil bounds template`.") from None
     odd = set(content) - {"rows_per_person", "bounds"}
     if odd or not isinstance(content.get("bounds"), dict) or not content["bounds"]:
-        what = f"it has {_shortened(', '.join(sorted(odd)))}" if odd else "it has no columns under [bounds]"
+        what = f"it has {shortened(', '.join(sorted(odd)))}" if odd else "it has no columns under [bounds]"
         raise Refusal(f"{path} must have rows_per_person and [bounds] only; {what}.")
     if content.get("rows_per_person", "?") == "?":
         raise Refusal(
@@ -91,22 +110,17 @@ def read_domain(path: Path) -> "Domain":
 
 def _check_pair(path: Path, name: str, pair: Any) -> None:
     if isinstance(pair, list) and "?" in pair:
-        raise Refusal(f'{path}: column {name!r} still has "?". What can its values be, by public knowledge?')
+        raise Refusal(
+            f'{path}: column {shortened(repr(name))} still has "?". What can its values be, by public knowledge?'
+        )
     numbers = isinstance(pair, list) and all(isinstance(end, int | float) and not isinstance(end, bool) for end in pair)
     if not numbers or len(pair) != 2:
-        raise Refusal(f"{path}: column {name!r} must be [smallest, largest], two numbers.")
+        raise Refusal(f"{path}: column {shortened(repr(name))} must be [smallest, largest], two numbers.")
 
 
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:79]}…"
+def _looks_like_a_value(name: str) -> bool:
+    """Names begin with a letter; numbers, dates, times and amounts of any country begin with something else."""
+    return not _NAME.match(name) or "@" in name or _VALUES.fullmatch(name.strip()) is not None
 
 
 def _key(name: str) -> str:

@@ -1,12 +1,13 @@
 """`graphveil demo`: the whole job on data that come with the package."""
 
+import itertools
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from graphveil.cli.show import say_card
-from graphveil.cli.speaking import AsJson, Refusal, answer, console, counting, say, verb
+from graphveil.cli.speaking import AsJson, Refusal, answer, counting, expanded, verb
 
 __all__ = ["demo"]
 
@@ -23,7 +24,7 @@ def demo(
 
     Example: graphveil demo
     """
-    from graphveil.cli.networks import WRITERS, fitted_network
+    from graphveil.cli.networks import FORMATS, fitted_network
     from graphveil.datasets.bundled import health_insurance
     from graphveil.estimators.network import PrivateGraphicalLasso
     from graphveil.gate import release as make
@@ -31,25 +32,24 @@ def demo(
     from graphveil.spec.budget import Budget
     from graphveil.spec.domain import Domain
 
+    folder = expanded(folder)
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"{folder} is a file; give a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     data = health_insurance()
     assert data.rows_per_person is not None
     domain = Domain(bounds=data.bounds, rows_per_person=data.rows_per_person)
-    files = {name: folder / f"demo.{name}" for name in ("release", "graphml", "html")}
+    files = _unused(folder)
     with counting("Releasing", as_json):
         made = make(data.rows, domain=domain, budget=Budget(_EPSILON, _DELTA))
         made.save(files["release"])
     with counting("Fitting", as_json):
         model = PrivateGraphicalLasso(_EPSILON, _DELTA).fit_release(made)
         network = fitted_network(model, made)
-        WRITERS[".graphml"](network, files["graphml"])
+        FORMATS[".graphml"].write(network, files["graphml"])
     with counting("Writing the report", as_json):
         write_report(made, files["html"])
     sure = [edge for edge in network.edges if not edge.get("could_be_noise", True)]
-    if not as_json:
-        say_card(console(), made)
     facts = {
         "guarantee": made.guarantee,
         "edges": len(sure),
@@ -65,4 +65,14 @@ def demo(
         f"Network: {files['graphml']}",
         f"Report:  {files['html']} (open it in a browser)",
     ]
-    answer(as_json, facts, lambda out: say(out, "\n".join(lines)))
+    answer(as_json, facts, lambda out: say_card(out, made, "\n".join(lines)), kept=True)
+
+
+def _unused(folder: Path) -> dict[str, Path]:
+    """Names for the three files; an earlier run's release stays, as any release does."""
+    for number in itertools.count(1):
+        stem = "demo" if number == 1 else f"demo-{number}"
+        files = {ending: folder / f"{stem}.{ending}" for ending in ("release", "graphml", "html")}
+        if not any(path.exists() for path in files.values()):
+            break
+    return files

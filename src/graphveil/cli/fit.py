@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli.speaking import AsJson, Refusal, answer, counting, existing, say, verb, writable
+from graphveil.cli.speaking import AsJson, Refusal, answer, counting, existing, number, one_line, say, verb, writable
 
 if TYPE_CHECKING:
     from graphveil.spec.released import Release
@@ -29,18 +29,18 @@ def fit(
 
     Example: graphveil fit patients.release -o network.graphml
     """
-    from graphveil.cli.networks import WRITERS, fitted_network
+    from graphveil.cli.networks import FORMATS, fitted_network
     from graphveil.spec.released import Release
 
-    write = WRITERS.get(output.suffix.lower())
-    if write is None:
-        raise Refusal(f"{output} has an ending that is not known; a network is written as {', '.join(WRITERS)}.")
-    writable(output)
+    kind = FORMATS.get(output.suffix.lower())
+    if kind is None:
+        raise Refusal(f"{output} has an ending that is not known; a network is written as {', '.join(FORMATS)}.")
+    output = writable(output, kind.like)
     found = Release.load(existing(release))
     with counting("Fitting", as_json):
         model = _fitted(found, method, alpha)
         network = fitted_network(model, found)
-        write(network, output)
+        kind.write(network, output)
     edges = len(network.edges)
     facts: dict[str, Any] = {
         "network": str(output),
@@ -53,8 +53,8 @@ def fit(
     said = [f"{edges} edges between {len(network.names)} variables, {worth}: {output}"]
     if network.edges and "lower" not in network.edges[0]:
         said.append("Without intervals: noise could have made any of these edges.")
-    said += facts["cautions"]
-    answer(as_json, facts, lambda out: say(out, "\n".join(said)))
+    said += map(one_line, facts["cautions"])  # they name columns
+    answer(as_json, facts, lambda out: say(out, "\n".join(said)), kept=True)
 
 
 def _cautions(release: "Release") -> list[str]:
@@ -86,6 +86,6 @@ def _fitted(release: "Release", method: str, alpha: str) -> Any:
 
 def _penalty(alpha: str) -> str | float:
     try:
-        return float(alpha)
-    except ValueError:
+        return number(alpha)
+    except typer.BadParameter:
         return alpha

@@ -1,17 +1,20 @@
 """`graphveil ledger`: what was spent, and what is left."""
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli.speaking import AsJson, answer, say, verb, writable
+from graphveil.cli.speaking import AsJson, Number, Refusal, answer, one_line, read_text, say, verb, writable
 
 if TYPE_CHECKING:
-    from graphveil.privacy.ledger.book import Ledger
+    from graphveil.ledger.ledger import Ledger
 
-__all__ = ["LedgerUrl", "default_ledger", "ledger"]
+__all__ = ["LedgerUrl", "ledger", "open_ledger"]
+
+_EXPORT = re.compile(rb'\{\n "ledger": ')
 
 LedgerUrl = Annotated[
     str | None,
@@ -22,23 +25,24 @@ _Dataset = Annotated[str, typer.Argument(help="The name of a data set.")]
 ledger = typer.Typer(no_args_is_help=True, help="What was spent on each data set, and what is left.")
 
 
-def default_ledger() -> str:
-    """Where the ledger is when nothing is said."""
-    return os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db"
+def open_ledger(url: str | None) -> "Ledger":
+    """The ledger that was named, or the one where it is when nothing is said."""
+    if url is not None and not url.strip():
+        raise Refusal("--ledger is empty. Name a file or a database, or leave it out: then it is ledger.db here.")
+    from graphveil.ledger.ledger import Ledger
 
-
-def _open(url: str | None) -> "Ledger":
-    from graphveil.privacy.ledger.book import Ledger
-
-    return Ledger(url or default_ledger())
+    named = os.path.expanduser(url or os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db")
+    if os.path.exists(named) and not os.path.isfile(named):
+        raise Refusal(f"The ledger {named} is a folder or a device; it must be a file, or postgresql://… .")
+    return Ledger(named)
 
 
 @ledger.command()
 @verb
 def create(
     dataset: Annotated[str, typer.Argument(help="A name for these people's records, whatever file they come from.")],
-    epsilon: Annotated[float, typer.Option(help="ε that may be spent in all, for ever.")],
-    delta: Annotated[float, typer.Option(help="δ that may be spent in all.")],
+    epsilon: Annotated[float, Number(help="ε that may be spent in all, for ever.")],
+    delta: Annotated[float, Number(help="δ that may be spent in all.")],
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -48,10 +52,10 @@ def create(
     """
     from graphveil.spec.budget import Budget
 
-    _open(ledger).create(dataset, Budget(epsilon, delta))
+    open_ledger(ledger).create(dataset, Budget(epsilon, delta))
     facts = {"dataset": dataset, "epsilon": epsilon, "delta": delta}
     said = f"{dataset} may spend (ε, δ) = ({epsilon:g}, {delta:g}) in all."
-    answer(as_json, facts, lambda out: say(out, said))
+    answer(as_json, facts, lambda out: say(out, said), kept=True)
 
 
 @ledger.command()
@@ -65,7 +69,7 @@ def show(
 
     Example: graphveil ledger show --ledger ledger.db
     """
-    book = _open(ledger)
+    book = open_ledger(ledger)
     names = book.datasets() if dataset is None else (dataset,)
     rows = [_balance(book, name) for name in names]
 
@@ -86,7 +90,7 @@ def show(
                 f"{row['delta']:g}",
                 str(row["releases"]),
             )
-            table.add_row(*map(Text, cells))
+            table.add_row(*(Text(one_line(cell)) for cell in cells))
         console.print(table if rows else "No data set yet: graphveil ledger create NAME --epsilon … --delta …")
         if rows:
             console.print("Releases add up in μ², not in ε: what is left is more than the total less what was spent.")
@@ -115,7 +119,7 @@ def history(dataset: _Dataset, ledger: LedgerUrl = None, as_json: AsJson = False
 
     Example: graphveil ledger history patients-2026 --ledger ledger.db
     """
-    lines = _open(ledger).history(dataset)
+    lines = open_ledger(ledger).history(dataset)
     facts = {"dataset": dataset, "charges": [entry.to_dict() for entry in lines]}
     answer(as_json, facts, lambda out: say(out, str(lines)))
 
@@ -132,7 +136,7 @@ def verify(
     Example: graphveil ledger verify --ledger ledger.db
     """
     kept = None if heads is None else _read_heads(heads)
-    now = _open(ledger).verify(kept)
+    now = open_ledger(ledger).verify(kept)
     said = f"{len(now)} data set{'' if len(now) == 1 else 's'}: every line, sum and stored release is as written."
     answer(as_json, {"heads": now}, lambda out: say(out, said))
 
@@ -140,12 +144,10 @@ def verify(
 def _read_heads(path: Path) -> dict[str, str]:
     import json
 
-    from graphveil.cli.speaking import Refusal, existing
-
     try:
-        heads = json.loads(existing(path).read_text(encoding="utf-8"))["heads"]
+        heads = json.loads(read_text(path))["heads"]
         return {str(name): str(head) for name, head in heads.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Refusal(f"{path} is not what `graphveil ledger verify --json` prints.") from None
 
 
@@ -162,9 +164,10 @@ def export(
     """
     import json
 
-    from graphveil.spec.release_file import write_bytes
+    from graphveil.spec.files import write_file
 
-    content = _open(ledger).export()
-    write_bytes(writable(output), json.dumps(content, ensure_ascii=False, indent=1).encode())
+    output = writable(output, _EXPORT)
+    content = open_ledger(ledger).export()
+    write_file(output, json.dumps(content, ensure_ascii=False, indent=1).encode(), _EXPORT)
     facts = {"export": str(output), "datasets": len(content["datasets"])}
-    answer(as_json, facts, lambda out: say(out, f"Written: {output}"))
+    answer(as_json, facts, lambda out: say(out, f"Written: {output}"), kept=True)

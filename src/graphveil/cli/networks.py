@@ -1,28 +1,31 @@
 """A fitted network as a file: GraphML, CSV, JSON, NPZ or a picture."""
 
-import csv
 import io
 import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphveil.spec.release_file import write_bytes
+from graphveil.report.escaping import cell_text, xml_text
+from graphveil.spec.files import write_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from graphveil.spec.released import Release
 
-__all__ = ["WRITERS", "FittedNetwork", "fitted_network"]
+__all__ = ["FORMATS", "FittedNetwork", "fitted_network"]
 
 _NUMBERS = ("weight", "estimate", "lower", "upper", "p_value")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FIELDS = ("source", "target", *_NUMBERS, "could_be_noise")
+_GRAPHML = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    '<key id="name" for="node" attr.name="name" attr.type="string"/>\n'
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,41 +79,35 @@ def fitted_network(model: Any, release: "Release") -> FittedNetwork:
     )
 
 
-def _write_graphml(network: FittedNetwork, path: Path) -> None:
+def _graphml(network: FittedNetwork) -> bytes:
     kinds = dict.fromkeys(_NUMBERS, "double") | {"could_be_noise": "boolean"}
     known = [name for name in kinds if network.edges and name in network.edges[0]]
     number = {name: k for k, name in enumerate(network.names)}
     out = io.StringIO()
-    out.write('<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
-    out.write('<key id="name" for="node" attr.name="name" attr.type="string"/>\n')
+    out.write(_GRAPHML)
     out.write('<key id="guarantee" for="graph" attr.name="guarantee" attr.type="string"/>\n')
     for name in known:
         out.write(f'<key id="{name}" for="edge" attr.name="{name}" attr.type="{kinds[name]}"/>\n')
-    out.write(f'<graph edgedefault="undirected">\n<data key="guarantee">{_xml(network.guarantee)}</data>\n')
+    out.write(f'<graph edgedefault="undirected">\n<data key="guarantee">{xml_text(network.guarantee)}</data>\n')
     for name, k in number.items():
-        out.write(f'<node id="n{k}"><data key="name">{_xml(name)}</data></node>\n')
+        out.write(f'<node id="n{k}"><data key="name">{xml_text(name)}</data></node>\n')
     for edge in network.edges:
         data = "".join(f'<data key="{name}">{json.dumps(edge[name])}</data>' for name in known)
         out.write(f'<edge source="n{number[edge["source"]]}" target="n{number[edge["target"]]}">{data}</edge>\n')
     out.write("</graph>\n</graphml>\n")
-    write_bytes(path, out.getvalue().encode())
+    return out.getvalue().encode()
 
 
-def _xml(text: str) -> str:
-    """Escaped; what XML cannot say at all (control characters) is replaced."""
-    return escape(_NOT_XML.sub("\ufffd", text))
+def _csv(network: FittedNetwork) -> bytes:
+    lines = [",".join(_FIELDS)]
+    for edge in network.edges:
+        names = [cell_text(edge[end]) for end in ("source", "target")]
+        numbers = [str(edge.get(field, "")) for field in _FIELDS[2:]]  # empty cells where there are no intervals
+        lines.append(",".join([*names, *numbers]))
+    return "\n".join([*lines, ""]).encode()
 
 
-def _write_csv(network: FittedNetwork, path: Path) -> None:
-    out = io.StringIO()
-    fields = ["source", "target", *_NUMBERS, "could_be_noise"]  # empty cells where there are no intervals
-    writer = csv.DictWriter(out, fields, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(network.edges)
-    write_bytes(path, out.getvalue().encode())
-
-
-def _write_json(network: FittedNetwork, path: Path) -> None:
+def _json(network: FittedNetwork) -> bytes:
     content = {
         "guarantee": network.guarantee,
         "checksum": network.checksum,
@@ -120,10 +117,10 @@ def _write_json(network: FittedNetwork, path: Path) -> None:
         "precision": network.precision.tolist(),
         "location": network.location.tolist(),
     }
-    write_bytes(path, (json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n").encode())
+    return (json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _write_npz(network: FittedNetwork, path: Path) -> None:
+def _npz(network: FittedNetwork) -> bytes:
     out = io.BytesIO()
     np.savez_compressed(
         out,
@@ -133,19 +130,39 @@ def _write_npz(network: FittedNetwork, path: Path) -> None:
         names=np.array(network.names, dtype=np.str_),
         guarantee=np.str_(network.guarantee),
     )
-    write_bytes(path, out.getvalue())
+    return out.getvalue()
 
 
-def _write_svg(network: FittedNetwork, path: Path) -> None:
+def _svg(network: FittedNetwork) -> bytes:
     from graphveil.report.drawing import network_svg
 
-    write_bytes(path, network_svg(network.names, network.edges).encode())
+    return network_svg(network.names, network.edges).encode()
 
 
-WRITERS: dict[str, Callable[[FittedNetwork, Path], None]] = {
-    ".graphml": _write_graphml,
-    ".csv": _write_csv,
-    ".json": _write_json,
-    ".npz": _write_npz,
-    ".svg": _write_svg,
+@dataclass(frozen=True)
+class Format:
+    """A way to write a network.
+
+    Attributes
+    ----------
+    encode : callable
+        From a network to the bytes of a file.
+    like : pattern
+        How such files begin, and which may therefore be replaced.
+    """
+
+    encode: Callable[[FittedNetwork], bytes]
+    like: re.Pattern[bytes]
+
+    def write(self, network: FittedNetwork, path: Path) -> None:
+        """Write a file."""
+        write_file(path, self.encode(network), self.like)
+
+
+FORMATS = {
+    ".graphml": Format(_graphml, re.compile(re.escape(_GRAPHML.encode()))),
+    ".csv": Format(_csv, re.compile(",".join(_FIELDS).encode() + b"\n")),
+    ".json": Format(_json, re.compile(rb'\{"guarantee": ')),
+    ".npz": Format(_npz, re.compile(rb"PK\x03\x04.{26}precision\.npy", re.DOTALL)),
+    ".svg": Format(_svg, re.compile(rb"<!-- graphveil -->\n<svg ")),
 }

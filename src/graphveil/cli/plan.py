@@ -1,11 +1,12 @@
 """`graphveil plan`: what a budget buys, before it is spent."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli.speaking import AsJson, answer, counting, say, verb, writable
+from graphveil.cli.speaking import AsJson, Number, Refusal, WholeNumber, answer, counting, say, verb, writable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,19 +16,21 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 _BAR = 28
+_OPTIONS = {"n": "--records", "p": "--variables"}  # where the command line has another name for a parameter
+_FORECAST = re.compile(rb'\{"bounds_in_sd": ')
 
 
 @verb
 def plan(
-    records: Annotated[int, typer.Option(help="Number of records.")],
-    variables: Annotated[int, typer.Option(help="Number of columns.")],
-    epsilon: Annotated[float, typer.Option(help="ε that would be spent.")],
-    delta: Annotated[float, typer.Option(help="δ that would be spent.")],
-    rows_per_person: Annotated[int, typer.Option(help="The most records that one person has.")] = 1,
+    records: Annotated[int, WholeNumber(help="Number of records.")],
+    variables: Annotated[int, WholeNumber(help="Number of columns.")],
+    epsilon: Annotated[float, Number(help="ε that would be spent.")],
+    delta: Annotated[float, Number(help="δ that would be spent.")],
+    rows_per_person: Annotated[int, WholeNumber(help="The most records that one person has.")] = 1,
     bounds_in_sd: Annotated[
-        float, typer.Option(help="Half the width of the bounds, in standard deviations of a column.")
+        float, Number(help="Half the width of the bounds, in standard deviations of a column.")
     ] = 4.0,
-    target: Annotated[float, typer.Option(help="A partial correlation that is to be seen.")] = 0.1,
+    target: Annotated[float, Number(help="A partial correlation that is to be seen.")] = 0.1,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the forecast here, as JSON, for `graphveil report`.")
     ] = None,
@@ -40,30 +43,37 @@ def plan(
 
     Example: graphveil plan --records 5000 --variables 20 --epsilon 1 --delta 1e-6
     """
+    from graphveil.exceptions import InvalidParameter
     from graphveil.planning import plan as make
-    from graphveil.report.page import forecast_html
+    from graphveil.report.page import PAGE, forecast_html
     from graphveil.spec.budget import Budget
-    from graphveil.spec.release_file import write_bytes
+    from graphveil.spec.files import write_file
 
-    for path in (output, plot):
-        if path is not None:
-            writable(path)
+    output = output and writable(output, _FORECAST)
+    plot = plot and writable(plot, PAGE)
+    if output is not None and plot is not None and output.resolve() == plot.resolve():
+        raise Refusal(f"--output and --plot are the same file, {output}. Choose two.")
     budget = Budget(epsilon, delta)
     with counting("Rehearsing", as_json) as count:
-        forecast = make(
-            records,
-            variables,
-            budget,
-            rows_per_person=rows_per_person,
-            bounds_in_sd=bounds_in_sd,
-            target=target,
-            progress=count,
-        )
+        try:
+            forecast = make(
+                records,
+                variables,
+                budget,
+                rows_per_person=rows_per_person,
+                bounds_in_sd=bounds_in_sd,
+                target=target,
+                progress=count,
+            )
+        except InvalidParameter as error:
+            name, must, rule = str(error).partition(" must be ")
+            raise Refusal(_OPTIONS.get(name, name) + must + rule) from None
     if output is not None:
-        write_bytes(output, forecast.to_json().encode())
+        write_file(output, forecast.to_json().encode(), _FORECAST)
     if plot is not None:
-        write_bytes(plot, forecast_html(forecast).encode())
-    answer(as_json, forecast.to_dict(), lambda out: _say(out, forecast, [p for p in (output, plot) if p is not None]))
+        write_file(plot, forecast_html(forecast).encode(), PAGE)
+    written = [path for path in (output, plot) if path is not None]
+    answer(as_json, forecast.to_dict(), lambda out: _say(out, forecast, written), kept=output is not None)
 
 
 def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:

@@ -1,19 +1,38 @@
 """`graphveil release`: the verb that sees your records and spends (`demo` does so with records of its own)."""
 
+import os
 import tempfile
-import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from graphveil.cli.bounds import read_domain
-from graphveil.cli.ledger import LedgerUrl, default_ledger
+from graphveil.cli.ledger import LedgerUrl, open_ledger
 from graphveil.cli.show import say_card
-from graphveil.cli.speaking import AsJson, Refusal, answer, console, counting, say, verb, writable
-from graphveil.exceptions import LedgerWarning
+from graphveil.cli.speaking import (
+    ELSEWHERE,
+    LOST,
+    REFUSED,
+    AsJson,
+    Number,
+    Refusal,
+    answer,
+    counting,
+    named_output,
+    note,
+    refuse,
+    verb,
+    verdict,
+    writable,
+)
+from graphveil.cli.stopping import deferred
+from graphveil.exceptions import GraphveilError, InvalidParameter
 
 if TYPE_CHECKING:
+    from graphveil.ledger.ledger import Ledger
     from graphveil.spec.released import Release
 
 __all__ = ["release"]
@@ -22,8 +41,8 @@ __all__ = ["release"]
 @verb
 def release(
     data: Annotated[str, typer.Argument(help="The records: Parquet, CSV or Arrow; a file, directory, pattern or URI.")],
-    epsilon: Annotated[float, typer.Option(help="ε to spend.")],
-    delta: Annotated[float, typer.Option(help="δ to spend; well below one over the number of records.")],
+    epsilon: Annotated[float, Number(help="ε to spend.")],
+    delta: Annotated[float, Number(help="δ to spend; well below one over the number of records.")],
     bounds: Annotated[Path, typer.Option(help="What each column can be; see `graphveil bounds template`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The release file to write.")],
     dataset: Annotated[
@@ -46,61 +65,126 @@ def release(
     from graphveil.gate import release as make
     from graphveil.spec.budget import Budget
 
-    charged: dict[str, Any] = {}
-    if no_ledger and (ledger or dataset or key):
+    account, output = None, named_output(output)
+    if no_ledger and (ledger is not None or dataset or key):
         raise Refusal("--no-ledger goes with none of --ledger, --dataset and --key.")
     if not no_ledger:
         if dataset is None:
             raise Refusal(
                 "--dataset is missing: under which name is this release counted? (--no-ledger counts nothing.)"
             )
-        from graphveil.privacy.ledger.book import Ledger
-
-        charged = {"ledger": Ledger(ledger or default_ledger()), "dataset": dataset, "key": key}
+        account = _Account(open_ledger(ledger), dataset, lambda: writable(output))
     domain, budget = read_domain(bounds), Budget(epsilon, delta)
-    if writable(output).exists() and key is None:
-        raise Refusal(f"{output} exists already, and a release that was paid for is not overwritten. Choose another.")
-    with counting("Reading records", as_json) as count:
+    if account is None or key is None or not account.knows(key):  # else the release that it holds is asked for again
+        writable(output)
+    with _once_charged(account, as_json), counting("Reading records", as_json) as count:
         made = make(
-            data,
+            os.path.expanduser(data),
             domain=domain,
             budget=budget,
             progress=lambda rows: count(rows, None),
-            **charged,
+            ledger=account,
+            dataset=dataset,
+            key=key,
         )
-    output = _saved(made, output)
-    facts: dict[str, Any] = {"release": str(output), "guarantee": made.guarantee, "checksum": made.checksum}
-    if charged:
-        left = charged["ledger"].remaining(dataset)
-        facts["remaining"] = {"epsilon": left.epsilon, "delta": left.delta}
-    if not as_json:
-        say_card(console(), made)
-    answer(as_json, facts, lambda out: say(out, _said(facts)))
+    with deferred():  # nothing that is paid for is lost to an interruption now
+        path = _saved(made, output, account, as_json)
+        facts: dict[str, Any] = {"release": str(path), "guarantee": made.guarantee, "checksum": made.checksum}
+        if account is not None:
+            facts["remaining"] = account.remaining()
+        answer(as_json, facts, lambda out: say_card(out, made, _said(facts)), kept=True)
+    if path != output:
+        raise typer.Exit(ELSEWHERE)
 
 
-def _saved(made: "Release", output: Path) -> Path:
+class _Account:
+    """A data set's account in a ledger, as the gate uses it; remembers what became of the charge.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    dataset : str
+    check : callable
+        Raises while the output could not be written: asked again right before the charge.
+    """
+
+    def __init__(self, ledger: "Ledger", dataset: str, check: Callable[[], Any]) -> None:
+        self._ledger, self._dataset, self._check = ledger, dataset, check
+        self.charged = self.kept = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def knows(self, key: str) -> bool:
+        """Whether the key was charged before: then nothing is charged any more."""
+        return any(entry.key == key for entry in self._ledger.history(self._dataset))
+
+    def charge(self, *args: Any) -> None:
+        """Charge; an interruption in the middle counts as a charge, a refusal does not."""
+        self._check()
+        self.charged = True
+        try:
+            self._ledger.charge(*args)
+        except GraphveilError:
+            self.charged = False
+            raise
+
+    def store(self, *args: Any) -> None:
+        """Keep the release under its key."""
+        self._ledger.store(*args)
+        self.kept = True
+
+    def remaining(self) -> dict[str, float] | None:
+        """What is left; None where the ledger does not answer any more."""
+        try:
+            left = self._ledger.remaining(self._dataset)
+        except Exception as error:
+            note(f"The release is saved; what is left could not be asked of the ledger ({type(error).__name__}).")
+            return None
+        return {"epsilon": left.epsilon, "delta": left.delta}
+
+
+@contextmanager
+def _once_charged(account: _Account | None, as_json: bool) -> Iterator[None]:
+    """From the charge on, all that ends the command without a release has one exit code: it must not be repeated."""
+    try:
+        yield
+    except BaseException as error:
+        if account is None or not account.charged:
+            raise
+        raise typer.Exit(refuse(as_json, *verdict(error, charged=True))) from None
+
+
+def _saved(made: "Release", output: Path, account: _Account | None, as_json: bool) -> Path:
     """Where the release was written: it is paid for, so a full disk must not lose it."""
     try:
         made.save(output)
-    except OSError as error:
+    except (OSError, InvalidParameter) as error:
+        if account is not None and not account.charged:
+            raise  # the ledger has it, as before
+        why = f"{output}: {error.strerror}." if isinstance(error, OSError) else str(error)
+    else:
+        return output
+    try:
         refuge = Path(tempfile.gettempdir()) / f"graphveil-{made.checksum[:16]}.release"
         made.save(refuge)
-        warnings.warn(
-            f"{output} could not be written ({error.strerror}); the release is in {refuge}.",
-            LedgerWarning,
-            stacklevel=2,
-        )
-        return refuge
-    return output
+    except (OSError, InvalidParameter):
+        kept = account is not None and account.kept
+        advice = "The ledger keeps it: run the same command with another output." if kept else "It is lost."
+        code = ELSEWHERE if kept else REFUSED if account is None else LOST
+        message = f"{why} The release was made, and could be saved nowhere. {advice}"
+        raise typer.Exit(refuse(as_json, "OSError", message, code)) from None
+    note(f"{why} The release is in {refuge}: move it, do not run the command again.")
+    return refuge
 
 
 def _said(facts: dict[str, Any]) -> str:
     from graphveil.spec.rounding import written_down
 
-    left = facts.get("remaining")
-    count = (
-        "Not counted in any ledger."
-        if left is None
-        else (f"Left in the ledger: ε = {written_down(left['epsilon'], 4)} at δ = {left['delta']:.4g}.")
-    )
-    return f"\nReleased to {facts['release']}; everything from here on is free. {count}"
+    count = ""
+    if "remaining" not in facts:
+        count = " Not counted in any ledger."
+    elif facts["remaining"] is not None:
+        left = facts["remaining"]
+        count = f" Left in the ledger: ε = {written_down(left['epsilon'], 4)} at δ = {left['delta']:.4g}."
+    return f"\nReleased to {facts['release']}; everything from here on is free.{count}"

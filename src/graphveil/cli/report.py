@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli.speaking import AsJson, answer, counting, existing, say, verb, writable
+from graphveil.cli.speaking import AsJson, Refusal, answer, counting, existing, read_text, say, verb, writable
 
 if TYPE_CHECKING:
     from graphveil.spec.forecast import Forecast
@@ -26,11 +26,11 @@ def report(
 
     Example: graphveil report patients.release -o report.html
     """
-    from graphveil.report.page import write_report
+    from graphveil.report.page import PAGE, write_report
     from graphveil.spec.released import Release
 
-    writable(output)
-    planned = None if forecast is None else _read_forecast(existing(forecast))
+    output = writable(output, PAGE)
+    planned = None if forecast is None else _read_forecast(forecast)
     found = Release.load(existing(release))
     with counting("Fitting the path and judging every edge", as_json):
         write_report(found, output, planned)
@@ -40,15 +40,15 @@ def report(
         as_json,
         facts,
         lambda out: say(out, f"Report: {output} ({size / 1000:,.0f} kB). Open it in any browser."),
+        kept=True,
     )
 
 
 def _read_forecast(path: Path) -> "Forecast":
-    from graphveil.cli.speaking import Refusal
     from graphveil.exceptions import InvalidParameter
     from graphveil.spec.forecast import Forecast
 
     try:
-        return Forecast.from_json(path.read_text(encoding="utf-8"))
+        return Forecast.from_json(read_text(path))
     except (InvalidParameter, UnicodeDecodeError, TypeError):
         raise Refusal(f"{path} is not a forecast. Make one with `graphveil plan ... -o {path.name}`.") from None

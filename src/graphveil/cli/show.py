@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli.speaking import AsJson, answer, existing, verb
+from graphveil.cli.speaking import AsJson, answer, existing, one_line, say, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,8 +55,8 @@ def _facts(release: "Release") -> dict[str, Any]:
     }
 
 
-def say_card(console: "Console", release: "Release") -> None:
-    """Print the card."""
+def say_card(console: "Console", release: "Release", below: str | None = None) -> None:
+    """Print the card, and what else there is to say."""
     from rich.panel import Panel
     from rich.table import Table
     from rich.text import Text
@@ -69,6 +69,8 @@ def say_card(console: "Console", release: "Release") -> None:
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for term, text in card.facts:
-        table.add_row(Text(term), Text(text))
+        table.add_row(Text(term), Text(one_line(text)))
     verdict = "Private on the conditions below." if card.private else "NOT private."
-    console.print(Panel(Text(f"{verdict} {card.headline}"), border_style=colour, title="Privacy card"), table)
+    console.print(Panel(Text(one_line(f"{verdict} {card.headline}")), border_style=colour, title="Privacy card"), table)
+    if below is not None:
+        say(console, below)

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil.exceptions import GuaranteeError, InvalidParameter
-from graphveil.gate import LedgerLike, collect, release
+from graphveil.gate import release
+from graphveil.ledger.account import LedgerLike
 from graphveil.metrics import negative_log_likelihood, partial_correlations
 from graphveil.simulate.samplers import gaussian_rows
 from graphveil.spec.augment import Constant
@@ -100,7 +101,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         """
         if self._collection is None:
             options = self._release_options()  # refused now, if they would be later
-            self._collection = collect(options["domain"], None if self.assume_centered else Constant())
+            from graphveil.rows.collection import Collection
+
+            self._collection = Collection(options["domain"], None if self.assume_centered else Constant())
         self._collection.add(X)
         self.n_features_in_ = self._collection.n_features
         return self
@@ -223,7 +226,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             In the order of the remaining columns.
         """
         known = self._column_numbers(given)
-        rows = np.asarray(X, dtype=np.float64).reshape(-1, known.size)
+        rows = _numbers(X).reshape(-1, known.size)
         others = np.setdiff1d(np.arange(self.n_features_in_), known)
         precision = self.precision_
         # For a Gaussian, the mean of the others moves by -Θ_oo⁻¹ Θ_ok times what the given ones are off by.
@@ -253,7 +256,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         return graph
 
     def _centred(self, X: "ArrayLike") -> "NDArray[np.float64]":
-        rows = np.asarray(X, dtype=np.float64)
+        rows = _numbers(X)
         width = rows.shape[1] if rows.ndim == 2 else rows.size
         if width != self.n_features_in_:
             raise InvalidParameter(
@@ -272,6 +275,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     def _names(self) -> list[str]:
         check_is_fitted(self, "precision_")
         return list(self.release_.column_names[: self.n_features_in_])
+
+
+def _numbers(X: Any) -> "NDArray[np.float64]":
+    """``X`` as floats. What numpy says of a value that is none would quote it, and is not repeated."""
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except Exception as error:  # raised below: outside of this block, so without its context
+        kind = type(error).__name__
+    raise InvalidParameter(f"X must hold numbers alone, in rows of equal length ({kind}). No value of it is repeated.")
 
 
 def _needed(package: str, method: str) -> Any:

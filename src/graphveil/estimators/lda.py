@@ -9,8 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
-from graphveil.gate import LedgerLike, labelled_rows, release
+from graphveil.gate import release
+from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.precision import few_records, recovered
+from graphveil.rows.indicators import labelled_rows
 from graphveil.spec.augment import Labels
 from graphveil.spec.domain import Domain
 from graphveil.spec.released import Release

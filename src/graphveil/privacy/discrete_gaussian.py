@@ -13,8 +13,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import b1, i8, njit, u2, u8
+from numba import b1, i8, u2, u8
 from numba.core.types import Array
+
+from graphveil._compiled import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +57,7 @@ def _system_words(count: int) -> "NDArray[np.uint16]":
 # The kernels take words from where ``place[0]`` points to; ``place[1]`` is where the number in the making began.
 
 
-@njit(u8(*_STREAM), cache=True, nogil=True)
+@compiled(u8(*_STREAM))
 def _next_word(words: Any, place: Any) -> Any:
     if place[0] == words.size:
         raise IndexError
@@ -63,7 +65,7 @@ def _next_word(words: Any, place: Any) -> Any:
     return np.uint64(words[place[0] - 1])
 
 
-@njit(u8(u8, *_STREAM), cache=True, nogil=True)
+@compiled(u8(u8, *_STREAM))
 def _uniform_below(bound: Any, words: Any, place: Any) -> Any:
     """Uniform on 0, …, bound - 1: as many bits as bound - 1 has, until they are below it."""
     mask = bound - _ONE
@@ -78,7 +80,7 @@ def _uniform_below(bound: Any, words: Any, place: Any) -> Any:
             return value
 
 
-@njit(b1(u8, u8, *_STREAM), cache=True, nogil=True)
+@compiled(b1(u8, u8, *_STREAM))
 def _is_below_fraction(j: Any, s: Any, words: Any, place: Any) -> Any:
     """Whether a uniform number U is below j/s, 0 ≤ j < s ≤ 2⁵⁸.
 
@@ -99,7 +101,7 @@ def _is_below_fraction(j: Any, s: Any, words: Any, place: Any) -> Any:
         j = r
 
 
-@njit(b1(*_STREAM), cache=True, nogil=True)
+@compiled(b1(*_STREAM))
 def _is_exp_half(words: Any, place: Any) -> Any:
     """True with probability exp(-1/2): the first failure of coins of probability 1/2, 1/4, 1/6, … is an odd one."""
     m = _ONE
@@ -108,7 +110,7 @@ def _is_exp_half(words: Any, place: Any) -> Any:
     return m & _ONE == 1
 
 
-@njit(b1(u8, u8, u8, *_STREAM), cache=True, nogil=True)
+@compiled(b1(u8, u8, u8, *_STREAM))
 def _is_exp_part(k: Any, j: Any, s: Any, words: Any, place: Any) -> Any:
     """True with probability exp(-γ), γ = x(2k + x)/(2k + 2), x = j/s: coins of probability γ/1, γ/2, γ/3, …."""
     m = _ONE
@@ -120,7 +122,7 @@ def _is_exp_part(k: Any, j: Any, s: Any, words: Any, place: Any) -> Any:
     return m & _ONE == 1
 
 
-@njit(i8(u8, *_STREAM), cache=True, nogil=True)
+@compiled(i8(u8, *_STREAM))
 def _one(s: Any, words: Any, place: Any) -> Any:
     while True:
         k = np.uint64(0)
@@ -145,7 +147,7 @@ def _one(s: Any, words: Any, place: Any) -> Any:
             return -value if negative else value
 
 
-@njit(i8(u8, *_STREAM, i8[::1], i8), cache=True, nogil=True)
+@compiled(i8(u8, *_STREAM, i8[::1], i8))
 def _fill(s: Any, words: Any, place: Any, numbers: Any, done: Any) -> Any:
     """Make numbers until there are enough or the words are used up; say how many there are."""
     try:

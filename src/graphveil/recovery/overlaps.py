@@ -13,8 +13,10 @@ a few steps; a step that would leave that half-plane is replaced by the map itse
 """
 
 import numpy as np
-from numba import c16, f8, njit, void
+from numba import c16, f8, void
 from numpy.typing import NDArray
+
+from graphveil._compiled import compiled
 
 __all__ = ["expected_eigenvalues"]
 
@@ -22,7 +24,7 @@ _STEPS = 200
 _TOLERANCE = 1e-10
 
 
-@njit(void(c16[::1], f8[::1], f8, c16[::1]), cache=True, nogil=True)
+@compiled(void(c16[::1], f8[::1], f8, c16[::1]))
 def _subordinate(z, tau, v, omega):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Solve ω + v·mean 1/(ω - τ) = z for every z; neighbours start from each other's solution."""
     p = tau.size

@@ -1,12 +1,12 @@
 """A network as one picture: SVG that any browser, word processor or drawing program opens."""
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from graphveil.report.content import neighbourly_order
+from graphveil.report.escaping import xml_text
 from graphveil.report.placing import placed
 
 __all__ = ["network_svg"]
@@ -36,12 +36,13 @@ def network_svg(names: Sequence[str], edges: Sequence[dict[str, Any]]) -> str:
         ends = f'x1="{x[i]:.1f}" y1="{y[i]:.1f}" x2="{x[j]:.1f}" y2="{y[j]:.1f}"'
         said = f"{edge['source']} — {edge['target']}: {edge.get('estimate', edge['weight']):+.2f}"
         width = 1.2 + 9.0 * min(abs(edge["weight"]), 1.0)
-        drawn.append(f'<line class="{kind}" {ends} stroke-width="{width:.1f}"><title>{escape(said)}</title></line>')
+        drawn.append(f'<line class="{kind}" {ends} stroke-width="{width:.1f}"><title>{xml_text(said)}</title></line>')
     for name, k in number.items():
         short = name if len(name) <= 22 else name[:21] + "…"
         drawn.append(f'<circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" r="7"/>')
-        drawn.append(f'<text x="{x[k]:.1f}" y="{y[k] - 12:.1f}">{escape(short)}</text>')
+        drawn.append(f'<text x="{x[k]:.1f}" y="{y[k] - 12:.1f}">{xml_text(short)}</text>')
     return (
+        "<!-- graphveil -->\n"
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}">'
         f'<style>{_STYLE}</style><rect width="100%" height="100%" fill="#fff"/>{"".join(drawn)}</svg>\n'
     )

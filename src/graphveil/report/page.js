@@ -237,13 +237,15 @@
     byId("back").disabled = state.page === 0;
     byId("next").disabled = state.page >= pages - 1;
   }
-  const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
+  // An apostrophe goes before what a spreadsheet would take for a formula, wherever a cell could begin; see escaping.py.
+  const harmless = (text) => text.replace(/[\t\r=+\-@\uff1d\uff0b\uff0d\uff20]/g, (sign, k) => k === 0 || '\t\n\r",;|'.includes(text[k - 1]) ? "'" + sign : sign);
+  const quoted = (text) => `"${harmless(String(text)).replaceAll('"', '""')}"`;
   function csv() {
     const rows = listed().map((e) => columns.map((c) => c.kind === "name" ? quoted(c.of(e)) : c.csv ? c.csv(e) : c.text(e)).join(","));
     return ["variable,and," + columns.slice(2).map((c) => c.title.toLowerCase().replace("?", "").replaceAll(" ", "_")).join(","), ...rows].join("\n") + "\n";
   }
   async function copy() {
-    const text = csv(), count = text.split("\n").length - 2;
+    const text = csv(), count = listed().length;
     let done = false;
     try { await navigator.clipboard.writeText(text); done = true; } catch { /* a file has no clipboard in some browsers */ }
     if (!done) {

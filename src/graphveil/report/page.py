@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -17,11 +18,13 @@ from graphveil.report.card import PrivacyCard, privacy_card
 from graphveil.report.charts import error_charts, spectrum_chart
 from graphveil.report.content import Content, content_of
 from graphveil.report.placing import placed
+from graphveil.spec.files import write_file
 from graphveil.spec.forecast import Forecast
-from graphveil.spec.release_file import write_bytes
 from graphveil.spec.released import Release
 
-__all__ = ["forecast_html", "report_html", "write_report"]
+__all__ = ["PAGE", "forecast_html", "report_html", "write_report"]
+
+PAGE = re.compile(rb"<!doctype html>\n<!-- graphveil -->")  # how a page of ours begins, which another may replace
 
 _UNITS = 10_000  # partial correlations are stored as integers in this unit: Int16, four digits
 
@@ -34,6 +37,7 @@ def write_report(release: Release, path: "str | os.PathLike[str]", forecast: For
     release : Release
         All that the report knows.
     path : path
+        Where to; what is there already is replaced if it is such a page, and left alone if it is anything else.
     forecast : Forecast, optional
         What had been expected (:func:`graphveil.plan`), to compare with.
 
@@ -48,7 +52,7 @@ def write_report(release: Release, path: "str | os.PathLike[str]", forecast: For
     ...     page.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    write_bytes(path, report_html(release, forecast).encode())
+    write_file(path, report_html(release, forecast).encode(), PAGE)
 
 
 def report_html(release: Release, forecast: Forecast | None = None) -> str:
@@ -89,7 +93,7 @@ def forecast_html(forecast: Forecast) -> str:
         f"δ = {budget.delta:g}"
     )
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<!doctype html>\n<!-- graphveil -->\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, "")}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{style}</style></head>"

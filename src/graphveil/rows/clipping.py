@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401 - the BLAS of `np.dot` in compiled code: here before its threads are limited
-from numba import b1, f8, njit, void
+from numba import b1, f8, void
 from numba.core.types import Array
 
+from graphveil._compiled import compiled
 from graphveil.spec.augment import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.lattice import RowLattice
@@ -44,7 +45,7 @@ _BALL = void(_INPUT, f8[::1], f8[::1], f8[:, ::1], *_SHORTEN.args[1:])
 _MAP = (b1, f8[::1], f8[::1], f8[:, ::1], f8[::1], f8[:, ::1])  # cuts, low, high, matrix, offset, memory for rows
 
 
-@njit(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1]), cache=True, nogil=True, error_model="numpy")
+@compiled(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1]), error_model="numpy")
 def _encode_box(rows, centre, scale, ends, levels, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Clamp to the box and round to ``levels`` steps on either side of the centre: |k| ≤ levels exactly."""
     for i in range(rows.shape[0]):
@@ -55,7 +56,7 @@ def _encode_box(rows, centre, scale, ends, levels, out):  # type: ignore[no-unty
             out[i, j] = np.rint(inside * levels) if value == value else 0.0  # NaN  # noqa: PLR0124
 
 
-@njit("f8(f8[:,::1], i8, i8)", cache=True, nogil=True)
+@compiled("f8(f8[:,::1], i8, i8)")
 def _square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Σ_j rows[i, j]² over j < p in eight lanes of a fixed order: fast, and the same bits on every processor."""
     a = b = c = d = e = f = g = h = 0.0
@@ -75,7 +76,7 @@ def _square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: no cove
 
 
 # Reordering is allowed here because every partial sum is an integer below 2⁵³: no order can change the result.
-@njit("f8(f8[:,::1], i8, i8)", cache=True, nogil=True, fastmath={"reassoc"})
+@compiled("f8(f8[:,::1], i8, i8)", fastmath={"reassoc"})
 def _exact_square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Σ_j rows[i, j]² over j < p of integers, exactly."""
     total = 0.0
@@ -84,7 +85,7 @@ def _exact_square_norm(rows, i, p):  # type: ignore[no-untyped-def]  # pragma: n
     return total
 
 
-@njit("f8(f8, f8, f8, f8)", cache=True, nogil=True, error_model="numpy")
+@compiled("f8(f8, f8, f8, f8)", error_model="numpy")
 def _factor(square, inner, norm, ball):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """What shortens a row of this squared norm to ``norm``, and makes that norm ``ball`` steps.
 
@@ -98,7 +99,7 @@ def _factor(square, inner, norm, ball):  # type: ignore[no-untyped-def]  # pragm
     return ball * (np.sqrt(max((kept - inner) * (kept + inner), 0.0)) / max(length, inner) / reach)
 
 
-@njit(_BALL, cache=True, nogil=True, error_model="numpy")
+@compiled(_BALL, error_model="numpy")
 def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Clamp to the box, shorten to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``."""
     p = rows.shape[1]
@@ -117,7 +118,7 @@ def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out): 
                 out[i, j] = np.trunc(out[i, j] * (1.0 - 2.0**-10))
 
 
-@njit(_SHORTEN, cache=True, nogil=True, error_model="numpy")
+@compiled(_SHORTEN, error_model="numpy")
 def shorten(rows, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """The same of finite rows that are in the cache and need no clamp: roots and quotients of several rows at once."""
     n, p = rows.shape
@@ -134,7 +135,7 @@ def shorten(rows, inner, norm, ball, row_square, out):  # type: ignore[no-untype
                 out[i, j] = np.trunc(out[i, j] * (1.0 - 2.0**-10))
 
 
-@njit(void(_INPUT, *_MAP, f8[:, ::1]), cache=True, nogil=True)
+@compiled(void(_INPUT, *_MAP, f8[:, ::1]))
 def map_rows(rows, cuts, low, high, matrix, offset, inside, out):  # type: ignore[no-untyped-def]  # pragma: no cover
     """clip(k, low, high) · matrix - offset: exact, hence the same bits from any BLAS. Unless it ``cuts``, no clip."""
     if cuts:
@@ -149,7 +150,7 @@ def map_rows(rows, cuts, low, high, matrix, offset, inside, out):  # type: ignor
             out[i, j] -= offset[j]
 
 
-@njit(void(_INPUT, *_MAP, f8[:, ::1], *_SHORTEN.args[1:]), cache=True, nogil=True)
+@compiled(void(_INPUT, *_MAP, f8[:, ::1], *_SHORTEN.args[1:]))
 def encode_mapped(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     rows, cuts, low, high, matrix, offset, inside, product, inner, norm, ball, row_square, out
 ):
@@ -164,7 +165,7 @@ def encode_mapped(  # type: ignore[no-untyped-def]  # pragma: no cover - compile
         shorten(exact, inner, norm, ball, row_square, out[start:end])
 
 
-@njit(void(f8[:, ::1], f8[::1]), cache=True, nogil=True)
+@compiled(void(f8[:, ::1], f8[::1]))
 def row_norms(rows, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Norms of rows, in a fixed order of operations; an overflow is an infinite norm."""
     for i in range(rows.shape[0]):

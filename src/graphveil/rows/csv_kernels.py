@@ -10,8 +10,10 @@ Proof: ``privacy/proofs/records.md`` (theorem 15).
 from typing import Any
 
 import numpy as np
-from numba import b1, f8, i4, i8, njit, u1
+from numba import b1, f8, i4, i8, u1
 from numba.core.types import Array, Tuple, UniTuple
+
+from graphveil._compiled import compiled
 
 __all__ = ["AT_CELL", "IN_CELL", "IN_QUOTES", "cut_records", "read_records"]
 
@@ -31,7 +33,7 @@ _POWERS = 10.0 ** np.arange(23)  # float64 holds them exactly
 AT_CELL, IN_CELL, IN_QUOTES, _AFTER_QUOTE = 0, 1, 2, 3  # where in a record a byte stands
 
 
-@njit(_CUT(_BYTES, u1, i8, b1), cache=True, nogil=True)
+@compiled(_CUT(_BYTES, u1, i8, b1))
 def cut_records(data: Any, separator: Any, state: Any, alone: Any) -> Any:
     """Where the first and the last record end (0 for nowhere), the state in which the rest leaves off, how many end.
 
@@ -58,7 +60,7 @@ def cut_records(data: Any, separator: Any, state: Any, alone: Any) -> Any:
     return first, last, state, count
 
 
-@njit(_CELL(_BYTES, i8, u1), cache=True, nogil=True)
+@compiled(_CELL(_BYTES, i8, u1))
 def _find_cell(data: Any, start: Any, separator: Any) -> Any:
     """Where the cell that begins at ``start`` is over, where what it holds ends, and where its quoted part does.
 
@@ -80,7 +82,7 @@ def _find_cell(data: Any, start: Any, separator: Any) -> Any:
     return i, i - 1 if returned else i, unquoted
 
 
-@njit(_DECIMAL(_BYTES, i8, i8, b1), cache=True, nogil=True)
+@compiled(_DECIMAL(_BYTES, i8, i8, b1))
 def _read_decimal(data: Any, start: Any, end: Any, comma: Any) -> Any:
     """The longest decimal number that begins at ``start``: where it ends, of which kind it is, and its value.
 
@@ -129,7 +131,7 @@ def _read_decimal(data: Any, start: Any, end: Any, comma: Any) -> Any:
     return i, kind, -value if negative else value
 
 
-@njit(b1(_BYTES, i8, i8, _BYTES), cache=True, nogil=True)
+@compiled(b1(_BYTES, i8, i8, _BYTES))
 def _is_word(data: Any, start: Any, end: Any, word: Any) -> Any:
     """Whether the bytes are this word, in small letters or capitals."""
     if end - start != word.size:
@@ -140,7 +142,7 @@ def _is_word(data: Any, start: Any, end: Any, word: Any) -> Any:
     return same
 
 
-@njit(f8(_BYTES, i8, i8), cache=True, nogil=True)
+@compiled(f8(_BYTES, i8, i8))
 def _read_word(data: Any, start: Any, end: Any) -> Any:
     """The value of a cell that is no decimal number: true, false, infinity, or nothing."""
     if _is_word(data, start, end, _TRUE):
@@ -155,7 +157,7 @@ def _read_word(data: Any, start: Any, end: Any) -> Any:
     return np.nan
 
 
-@njit(_NUMBER(_BYTES, i8, u1, b1), cache=True, nogil=True)
+@compiled(_NUMBER(_BYTES, i8, u1, b1))
 def _read_number(data: Any, start: Any, separator: Any, comma: Any) -> Any:
     """Where the cell is over, where the number in it begins and ends, of which kind it is, and its value."""
     end, kind, value = _read_decimal(data, start, data.size, comma)
@@ -175,7 +177,7 @@ def _read_number(data: Any, start: Any, separator: Any, comma: Any) -> Any:
     return over, first, end, kind, value
 
 
-@njit(i8(_BYTES, i8, i8, u1[::1], i8), cache=True, nogil=True)
+@compiled(i8(_BYTES, i8, i8, u1[::1], i8))
 def _write_number(data: Any, start: Any, end: Any, text: Any, at: Any) -> Any:
     """Write a decimal number with a decimal point and no plus; return where it ends."""
     for i in range(start + (data[start] == _PLUS), end):
@@ -184,7 +186,7 @@ def _write_number(data: Any, start: Any, end: Any, text: Any, at: Any) -> Any:
     return at
 
 
-@njit(i8(_BYTES, i8, i8, i8, u1[::1], i8), cache=True, nogil=True)
+@compiled(i8(_BYTES, i8, i8, i8, u1[::1], i8))
 def _write_text(data: Any, start: Any, end: Any, unquoted: Any, text: Any, at: Any) -> Any:
     """Write a cell as the text that it stands for; return where it ends."""
     i = start if unquoted == start else start + 1
@@ -199,11 +201,7 @@ def _write_text(data: Any, start: Any, end: Any, unquoted: Any, text: Any, at: A
     return at
 
 
-@njit(
-    i8(_BYTES, i8, u1, b1, i4[::1], f8[:, ::1], i8[::1], u1[::1], i4[::1], i8[::1], u1[::1], i4[::1]),
-    cache=True,
-    nogil=True,
-)
+@compiled(i8(_BYTES, i8, u1, b1, i4[::1], f8[:, ::1], i8[::1], u1[::1], i4[::1], i8[::1], u1[::1], i4[::1]))
 def read_records(
     data: Any,
     start: Any,

@@ -65,7 +65,7 @@ class Files(Blocks):
         return sum(file.count(self._selection) for file in self._files)
 
 
-def column_kinds(source: str) -> dict[str, bool]:
+def column_kinds(source: str) -> list[tuple[str, bool]]:
     """Columns of the first file, and whether each can hold numbers; a CSV file does not say, so all may."""
     first = _open([source])[0]
     return _in_file(first, first.kinds)
@@ -81,9 +81,9 @@ class _File(Unreleased):
     def names(self) -> list[str]:
         """Names of its columns."""
 
-    def kinds(self) -> dict[str, bool]:
-        """Whether each column can hold numbers."""
-        return dict.fromkeys(self.names(), True)
+    def kinds(self) -> list[tuple[str, bool]]:
+        """Every column, and whether it can hold numbers."""
+        return [(name, True) for name in self.names()]
 
     @abstractmethod
     def check(self, selection: Selection) -> None:
@@ -122,9 +122,9 @@ class _Typed(_File):
     def names(self) -> list[str]:
         return call_foreign(lambda: [str(name) for name in self._schema().names], self._named("opened"))
 
-    def kinds(self) -> dict[str, bool]:
+    def kinds(self) -> list[tuple[str, bool]]:
         schema = call_foreign(self._schema, self._named("opened"))
-        return {name: can_hold_numbers(kind) for name, kind in value_types(schema).items()}
+        return [(name, can_hold_numbers(kind)) for name, kind in value_types(schema).items()]
 
     def check(self, selection: Selection) -> None:
         schema = call_foreign(self._schema, self._named("opened"))

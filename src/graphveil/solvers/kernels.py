@@ -9,6 +9,8 @@ import numpy as np
 from numba import boolean, float32, float64, int64, njit, void
 from numba.types import Tuple  # type: ignore[attr-defined] # not in its type information
 
+from graphveil._compiled import compiled
+
 __all__ = [
     "CAREFUL",
     "ON_TRIAL",
@@ -53,7 +55,7 @@ ON_TRIAL, ROUGH, CAREFUL = 0, 1, 2
 _EPS = float(np.finfo(float).eps)
 
 
-@njit(boolean(_MATRIX), cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+@compiled(boolean(_MATRIX), error_model="numpy", fastmath={"reassoc"})
 def is_symmetric(M):  # type: ignore[no-untyped-def]
     """Whether M is finite and exactly its own transpose."""
     n = M.shape[0]
@@ -72,7 +74,7 @@ def is_symmetric(M):  # type: ignore[no-untyped-def]
     return apart == 0.0
 
 
-@njit(float64(_MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+@compiled(float64(_MATRIX, _MATRIX), error_model="numpy", fastmath={"reassoc", "nsz"})
 def symmetrise(M, mean):  # type: ignore[no-untyped-def]
     """Write (M + M') / 2; return the largest asymmetry relative to the largest entry, NaN if an entry is not finite."""
     n = M.shape[0]
@@ -107,10 +109,8 @@ def _row(limits, i):  # type: ignore[no-untyped-def]
     return limits[min(i, limits.shape[0] - 1)]
 
 
-@njit(
+@compiled(
     [int64(M, M, M.dtype, M) for M in (_SINGLE, _MATRIX)],
-    cache=True,
-    nogil=True,
     error_model="numpy",
 )
 def shrink(S, limits, share, shrunken):  # type: ignore[no-untyped-def]
@@ -131,7 +131,7 @@ def shrink(S, limits, share, shrunken):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit([void(M, int64[::1], M) for M in (_SINGLE, _MATRIX)], cache=True, nogil=True, error_model="numpy")
+@compiled([void(M, int64[::1], M) for M in (_SINGLE, _MATRIX)], error_model="numpy")
 def take(M, index, part):  # type: ignore[no-untyped-def]
     """Write the rows and columns ``index`` of M into ``part``."""
     for a in range(index.shape[0]):
@@ -139,7 +139,7 @@ def take(M, index, part):  # type: ignore[no-untyped-def]
             part[a, b] = M[index[a], index[b]]
 
 
-@njit([void(M, int64[::1], M) for M in (_SINGLE, _MATRIX)], cache=True, nogil=True, error_model="numpy")
+@compiled([void(M, int64[::1], M) for M in (_SINGLE, _MATRIX)], error_model="numpy")
 def put(part, index, M):  # type: ignore[no-untyped-def]
     """Write ``part`` into the rows and columns ``index`` of M."""
     for a in range(index.shape[0]):
@@ -156,7 +156,7 @@ def _root(parent, i):  # type: ignore[no-untyped-def]
     return i
 
 
-@njit(int64(_MATRIX, _MATRIX, int64[::1]), cache=True, nogil=True, error_model="numpy")
+@compiled(int64(_MATRIX, _MATRIX, int64[::1]), error_model="numpy")
 def label_components(S, limits, labels):  # type: ignore[no-untyped-def]
     """Write into ``labels`` the component of each vertex in the graph |S_ij| > limit_ij; return their number."""
     n = S.shape[0]
@@ -187,7 +187,7 @@ def label_components(S, limits, labels):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(void(_SINGLE, float32, _SINGLE), cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@compiled(void(_SINGLE, float32, _SINGLE), error_model="numpy", fastmath={"contract"})
 def extrapolate(M, step, before):  # type: ignore[no-untyped-def]
     """Replace ``before`` by M + step (M − before)."""
     for i in range(M.shape[0]):
@@ -391,10 +391,8 @@ def _mirror(W, first):  # type: ignore[no-untyped-def]
                 W[i, j] = W[j, i]
 
 
-@njit(
+@compiled(
     [int64(M, M, M, M, float64, int64, int64, _VECTOR) for M in (_SINGLE, _MATRIX)],
-    cache=True,
-    nogil=True,
     error_model="numpy",
     fastmath={"contract"},
 )
@@ -537,10 +535,8 @@ def descend(S, limits, W, B, target, max_sweeps, care, status):  # type: ignore[
     return max_sweeps
 
 
-@njit(
+@compiled(
     [Tuple((float64, float64, int64))(_MATRIX, _MATRIX, M, M, float64, _MATRIX, _MATRIX) for M in (_SINGLE, _MATRIX)],
-    cache=True,
-    nogil=True,
     error_model="numpy",
     fastmath={"contract", "reassoc", "nsz"},
 )
@@ -584,7 +580,7 @@ def assemble(S, limits, W, B, later, precision, dual):  # type: ignore[no-untype
     return linear, size, edges
 
 
-@njit(Tuple((float64, int64))(_MATRIX, _MATRIX), cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@compiled(Tuple((float64, int64))(_MATRIX, _MATRIX), error_model="numpy", fastmath={"contract"})
 def eliminate(M, A):  # type: ignore[no-untyped-def]
     """Eliminate the variables of M that have few neighbours, fewest first; A is where it happens.
 
@@ -642,10 +638,8 @@ def eliminate(M, A):  # type: ignore[no-untyped-def]
     return logdet, left
 
 
-@njit(
+@compiled(
     Tuple((float64, float64))(_MATRIX, _MATRIX, _MATRIX),
-    cache=True,
-    nogil=True,
     error_model="numpy",
     fastmath={"contract", "reassoc", "nsz"},
 )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from graphveil.exceptions import InvalidParameter, SourceError
+from graphveil.exceptions import InvalidParameter, SourceError, shortened
 from graphveil.spec import validate
 from graphveil.spec.record import Record
 
@@ -132,6 +132,19 @@ class Domain(Record):
         half = np.maximum(np.abs(lower), np.abs(upper))
         return np.zeros(p), half, np.stack([np.maximum(lower / half, -1.0), np.minimum(upper / half, 1.0)])
 
+    def check_contains_zero(self) -> None:
+        """Rows that are taken to have mean zero must be able to: their bounds contain zero."""
+        if self.bounds is None:
+            return
+        _, half, ends = self.box(shift=False)
+        for column in range(half.size):
+            if ends[0, column] > 0.0 or ends[1, column] < 0.0:
+                name = repr(self.columns[column]) if self.columns is not None else str(column)
+                raise InvalidParameter(
+                    f"The bounds of column {name} do not contain 0, but assume_centered=True takes rows to have mean "
+                    "zero. Leave it out, and the mean is released too; or subtract a public centre from the column."
+                )
+
     @property
     def seeks_norm(self) -> bool:
         """Whether a bound of the norm is still to be found, inside the budget."""
@@ -155,7 +168,9 @@ def _bounds_by_name(bounds: Mapping[Any, Any], columns: Any) -> tuple[Any, tuple
     names = list(bounds) if columns is None else list(validate.text_tuple("columns", columns))
     missing = sorted(set(map(str, names)) ^ set(map(str, bounds)))
     if missing:
-        raise InvalidParameter(f"bounds and columns must name the same columns; {missing[0]!r} is in one only.")
+        raise InvalidParameter(
+            f"bounds and columns must name the same columns; {shortened(repr(missing[0]))} is in one only."
+        )
     rule = "a mapping of column names to pairs (lower, upper)"
     pairs = [bounds[name] for name in names]
     if not names or not all(
@@ -180,7 +195,7 @@ def _checked_bounds(bounds: Any, names: Sequence[str] | None) -> tuple[Any, Any]
     n = max(len(end) if isinstance(end, tuple) else 1 for end in (lower, upper))
     pairs = zip(_spread(lower, n), _spread(upper, n), strict=False)
     for column, (low, high) in enumerate(pairs):
-        which = repr(names[column]) if names is not None and column < len(names) else str(column)
+        which = shortened(repr(names[column])) if names is not None and column < len(names) else str(column)
         if not low < high:
             where = f" (column {which})" if n > 1 else ""
             raise InvalidParameter.of(f"bounds{where}", "lower < upper", (low, high))

@@ -1,7 +1,6 @@
 """What a budget is expected to buy: numbers about simulated records, made before anything is spent."""
 
 import math
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from graphveil.spec.rounding import written_up
 __all__ = ["LARGEST_EPSILON", "Forecast", "ForecastPoint"]
 
 LARGEST_EPSILON = 32.0  # beyond, nobody would call it private
+_LARGEST = 1e100  # what a plan never reaches; a chart has room for it
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class ForecastPoint(Record):
     def __post_init__(self) -> None:
         validate.integer("n_samples", self.n_samples, 1, 2**62)
         for name in ("n_eff", "noise_sd", "error"):
-            validate.number(name, getattr(self, name), "a finite number ≥ 0", 0.0, sys.float_info.max)
-        validate.number("epsilon", self.epsilon, "a positive, finite number", 0.0, math.inf, open_ends=True)
+            validate.number(name, getattr(self, name), f"a number from 0 to {_LARGEST:g}", 0.0, _LARGEST)
+        Budget(self.epsilon, 0.5)  # whatever its δ
         for name in ("auc", "smallest_edge"):
             if getattr(self, name) is not None:
                 validate.number(name, getattr(self, name), "a number in [0, 1], or None", 0.0, 1.0)

@@ -11,9 +11,6 @@ r"""The file of a release: a line that says what it is, a JSON header, numbers, 
 
 import hashlib
 import json
-import os
-import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphveil.exceptions import ReleaseFileError
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[np.float64]]
 
-__all__ = ["decode", "encode", "write_bytes"]
+__all__ = ["decode", "encode"]
 
 _MAGIC = b"graphveil-release "
 _VERSION = 1
@@ -79,20 +76,3 @@ def decode(content: bytes, name: str) -> "tuple[dict[str, Any], list[Arrays]]":
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ReleaseFileError(f"{name} is not a valid release: header and numbers do not fit together.") from None
     return header, arrays
-
-
-def write_bytes(path: "str | os.PathLike[str]", content: bytes) -> None:
-    """Write so that a crash leaves the old file or the new one, never half of one."""
-    target = Path(path)
-    temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
-    # With the permissions that the user gives to new files: a release is public, but that is theirs to say.
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -8,7 +8,6 @@ import hashlib
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,9 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.consistency import check_release
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.files import read_file, write_file
 from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.spec.memory import memory_here
 from graphveil.spec.notebook import facts_html
 from graphveil.spec.queries import ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
 from graphveil.spec.record import Record
@@ -229,15 +230,10 @@ class Release:
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write one file that :meth:`load` reads anywhere; an interrupted write leaves no half file.
 
-        A file that holds another release is not overwritten: it was paid for.
+        Nothing is overwritten but an empty file or this same release: another one was paid for, and what is no release
+        may be records.
         """
-        try:
-            other = Release.load(path).checksum != self.checksum
-        except ReleaseFileError:  # no file, or no release
-            other = False
-        if other:
-            raise InvalidParameter(f"{os.fspath(path)} holds another release, which was paid for: choose another name.")
-        release_file.write_bytes(path, self._content)
+        write_file(path, self._content)
 
     def to_bytes(self) -> bytes:
         """The content of the file."""
@@ -248,9 +244,11 @@ class Release:
         """Read a release. Nothing in the file is executed; a damaged or foreign file raises ``ReleaseFileError``."""
         name = os.fspath(path)
         try:
-            content = Path(path).read_bytes()
+            content = read_file(path, memory_here() // 4)  # beside it: its numbers, and what is computed from them
         except OSError as error:
             raise ReleaseFileError(f"{name} cannot be read: {error.strerror}.") from None
+        except InvalidParameter as error:
+            raise ReleaseFileError(str(error)) from None
         return cls.from_bytes(content, name)
 
     @classmethod

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,16 @@ class Request(Record):
         """SHA-256 of every parameter: enough to say which one differs, however many columns there are."""
         content = {"dataset": self.dataset} | self.options.to_dict()
         return {name: _sha256(value) for name, value in content.items() if name != "kind"}
+
+    def differences(self, recorded: Mapping[str, str]) -> list[str]:
+        """Names of the parameters in which the request with these fingerprints was another."""
+        now = self.fingerprints()
+        if "augment" in recorded:  # words of before, for what three parameters say today
+            now = {name: now[name] for name in now if name not in ("assume_centered", "adaptive", "labels")}
+            augment = self.options.augment
+            now["augment"] = _sha256(None if augment is None else augment.to_dict())
+            now["rounds"] = _sha256("auto" if self.options.adaptive else 1)
+        return [name for name in now if recorded.get(name) != now[name]]
 
 
 def _sha256(value: Any) -> str:

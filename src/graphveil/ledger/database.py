@@ -21,11 +21,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from graphveil.exceptions import InvalidParameter, LedgerDamaged, LedgerError, LedgerReadOnly
-from graphveil.privacy.ledger.chain import goes_on_from, heads_of
-from graphveil.privacy.ledger.file import LedgerFile
-from graphveil.privacy.ledger.schema import SCHEMA_VERSION, ledgers, make_tables, versions_of
-from graphveil.privacy.ledger.trouble import is_missing_table, is_passing, plain_error
-from graphveil.privacy.ledger.upgrade import upgrade
+from graphveil.ledger.database_errors import is_missing_table, is_passing, plain_error
+from graphveil.ledger.file import LedgerFile
+from graphveil.ledger.hash_chain import goes_on_from, heads_of
+from graphveil.ledger.schema import SCHEMA_VERSION, ledgers, make_tables, versions_of
+from graphveil.ledger.upgrade import upgrade
 
 __all__ = ["Store"]
 

@@ -17,7 +17,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import LedgerDamaged, LedgerError, LedgerFull, LedgerReadOnly
-from graphveil.privacy.ledger.file import LedgerFile
+from graphveil.ledger.file import LedgerFile
 from ledger_support import event, opened, release, request, with_mounts
 
 SMALL = event(0.002)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from graphveil.exceptions import LedgerError
-from graphveil.privacy.ledger.trouble import plain_os_error
+from graphveil.ledger.database_errors import plain_os_error
 
 __all__ = ["LedgerFile"]
 

@@ -21,8 +21,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from graphveil.exceptions import GraphveilError
-from graphveil.privacy.accounting import Balance
-from graphveil.privacy.ledger.schema import datasets, events, ledgers, releases
+from graphveil.ledger.schema import datasets, events, ledgers, releases
+from graphveil.privacy.composition import Balance
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.released import Release

@@ -26,7 +26,7 @@ from graphveil.exceptions import (
     LedgerFull,
     LedgerUnavailable,
 )
-from graphveil.privacy.ledger import schema, store
+from graphveil.ledger import database, schema
 from ledger_support import can_mount, event, opened, release, request, with_mounts
 from postgres_server import free_port
 
@@ -351,7 +351,7 @@ def test_a_truncated_file(path, size):
 
 # ---------------------------------------------------------------- locks
 def test_a_file_that_somebody_keeps_locked(path, monkeypatch, no_draw):
-    monkeypatch.setattr(store, "_PATIENCE", 0.2)
+    monkeypatch.setattr(database, "_PATIENCE", 0.2)
     ledger = opened(path)
     blocker = sqlite3.connect(path, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
@@ -366,7 +366,7 @@ def test_a_file_that_somebody_keeps_locked(path, monkeypatch, no_draw):
 def test_a_row_that_somebody_keeps_locked(postgres, monkeypatch, no_draw):
     import psycopg
 
-    monkeypatch.setattr(store, "_PATIENCE", 1)
+    monkeypatch.setattr(database, "_PATIENCE", 1)
     url = postgres.new_schema()
     ledger = opened(url)
     with psycopg.connect(url) as blocker:
@@ -489,7 +489,7 @@ def test_connections_that_are_cut_charge_once(postgres):
 
 def test_a_lost_answer_to_a_commit_is_not_a_second_charge(url, monkeypatch):
     """The fault itself cannot be timed: the first attempt of every transaction commits, and then looks lost."""
-    run, lost = store.Store._run, set()
+    run, lost = database.Store._run, set()
 
     def forgetful(self, work, **options):
         result = run(self, work, **options)
@@ -498,7 +498,7 @@ def test_a_lost_answer_to_a_commit_is_not_a_second_charge(url, monkeypatch):
             raise sa.exc.OperationalError("COMMIT", {}, Exception("connection lost"), connection_invalidated=True)
         return result
 
-    monkeypatch.setattr(store.Store, "_run", forgetful)
+    monkeypatch.setattr(database.Store, "_run", forgetful)
     ledger = opened(url)
     made = release(ledger, key="k")
     ledger.charge("people", event(0.1))
@@ -509,7 +509,7 @@ def test_a_lost_answer_to_a_commit_is_not_a_second_charge(url, monkeypatch):
 
 
 def test_a_server_that_is_not_there(monkeypatch, no_draw):
-    monkeypatch.setattr(store, "_OUTAGE", 0.3)
+    monkeypatch.setattr(database, "_OUTAGE", 0.3)
     with pytest.raises(LedgerUnavailable, match="cannot be reached") as refused:
         release(gv.Ledger("postgresql://me:secret@127.0.0.1:1/db"))
     assert "secret" not in str(refused.value)
@@ -530,7 +530,7 @@ def test_a_server_that_says_no_is_not_asked_again(postgres, wrong):
 
 def test_a_connection_that_is_cut_while_it_is_made_is_tried_again(postgres, monkeypatch):
     """What the driver says then has no state. The instant cannot be timed: the first attempt is made to fail so."""
-    ledger, run, said = opened(postgres.new_schema()), store.Store._run, []
+    ledger, run, said = opened(postgres.new_schema()), database.Store._run, []
 
     def cut(self, work, **options):
         if not said:
@@ -538,7 +538,7 @@ def test_a_connection_that_is_cut_while_it_is_made_is_tried_again(postgres, monk
             raise sa.exc.OperationalError("connect", {}, psycopg.OperationalError(said[0]))
         return run(self, work, **options)
 
-    monkeypatch.setattr(store.Store, "_run", cut)
+    monkeypatch.setattr(database.Store, "_run", cut)
     ledger.charge("people", event(0.1))
     assert said
     assert len(ledger.history("people")) == 1

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from graphveil.exceptions import GraphveilError, LedgerDamaged
-from graphveil.privacy.ledger.accounts import intact_chain, row_of, seal_release
-from graphveil.privacy.ledger.chain import checksum_of
-from graphveil.privacy.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases, versions_of
+from graphveil.ledger.hash_chain import checksum_of
+from graphveil.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases, versions_of
+from graphveil.ledger.transactions import intact_chain, row_of, seal_release
 from graphveil.spec.released import Release
 
 __all__ = ["upgrade"]

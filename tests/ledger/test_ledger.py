@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import graphveil as gv
 from graphveil.exceptions import BudgetExceeded, InvalidParameter, LedgerError
-from graphveil.privacy.ledger import accounts, store
+from graphveil.ledger import database, transactions
 from ledger_support import HALF, WHOLE, event, opened, release, request
 
 
@@ -141,7 +141,7 @@ def test_history_and_export_are_tables_and_json(url):
 def test_a_clock_that_goes_back_orders_nothing(url, monkeypatch):
     ledger = opened(url)
     times = iter(["2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00", "2010-01-01T00:00:00+00:00"])
-    monkeypatch.setattr(accounts, "_now", lambda: next(times))
+    monkeypatch.setattr(transactions, "_now", lambda: next(times))
     for epsilon in (0.1, 0.2, 0.3):
         ledger.charge("people", event(epsilon))
     history = ledger.history("people")
@@ -211,7 +211,7 @@ SECRETS = [
 
 @pytest.mark.parametrize("url", SECRETS)
 def test_no_password_is_ever_shown(url, monkeypatch):
-    monkeypatch.setattr(store, "_OUTAGE", 0.1)
+    monkeypatch.setattr(database, "_OUTAGE", 0.1)
     ledger = gv.Ledger(url)
     with pytest.raises((LedgerError, InvalidParameter)) as refused:
         ledger.verify()
@@ -268,7 +268,7 @@ def test_an_account_from_before_the_rule_is_found_and_not_doubled(url):
     """A name in another normal form, as earlier ledgers may have it."""
     ledger = opened(url, "other")
     budget, token = gv.Budget(1.0, 1e-6), "0" * 32
-    ledger._store.write(lambda connection: accounts.open_account(connection, "cafe\u0301", budget, token))
+    ledger._store.write(lambda connection: transactions.open_account(connection, "cafe\u0301", budget, token))
     ledger.charge("caf\u00e9", event(0.9))
     ledger.verify()
     with pytest.raises(LedgerError, match="already, which reads like"):

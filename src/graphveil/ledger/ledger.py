@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from graphveil.exceptions import InvalidParameter, LedgerDamaged
-from graphveil.privacy.accounting import Balance, Spend, check_divisible, left_over, spent_of
-from graphveil.privacy.ledger.accounts import (
+from graphveil.ledger.database import Store
+from graphveil.ledger.hash_chain import heads_of, problems
+from graphveil.ledger.history import History
+from graphveil.ledger.transactions import (
     account_of,
     append_event,
     check_fits,
@@ -17,9 +19,7 @@ from graphveil.privacy.ledger.accounts import (
     row_of,
     statement_of,
 )
-from graphveil.privacy.ledger.chain import heads_of, problems
-from graphveil.privacy.ledger.history import History
-from graphveil.privacy.ledger.store import Store
+from graphveil.privacy.composition import Balance, Spend, check_divisible, left_over, spent_of
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.names import checked_name

@@ -1,4 +1,4 @@
-"""Statements about one data set, inside a transaction that :mod:`~graphveil.privacy.ledger.store` opens and commits.
+"""Statements about one data set, inside a transaction that :mod:`~graphveil.ledger.database` opens and commits.
 
 Each may run again after a commit whose answer was lost: ``token``, drawn anew for every call of the ledger, tells its
 own line from another's.
@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerDamaged, LedgerError
-from graphveil.privacy.accounting import Balance, largest_epsilon, spent_of
-from graphveil.privacy.ledger.chain import Chain, checksum_of, sealed, unsealed
-from graphveil.privacy.ledger.history import Entry
-from graphveil.privacy.ledger.schema import datasets, events, ledgers, releases
+from graphveil.ledger.hash_chain import Chain, checksum_of, sealed, unsealed
+from graphveil.ledger.history import Entry
+from graphveil.ledger.schema import datasets, events, ledgers, releases
+from graphveil.privacy.composition import Balance, largest_epsilon, spent_of
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.names import checked_name, composed, look
@@ -197,15 +197,10 @@ def _charge_under(connection: Connection, request: Request) -> dict[str, Any] | 
     row = connection.execute(sa.select(events).where(events.c.key == request.key)).one_or_none()
     if row is None:
         return None
-    line, now = unsealed(row.content, row.hash), request.fingerprints()
+    line = unsealed(row.content, row.hash)
     if not isinstance(line.get("request"), dict):
         raise LedgerDamaged(f"The event with key {request.key!r} was changed; ledger.verify() says more.")
-    if line["request"].keys() != now.keys():
-        raise KeyRefused(
-            f"Key {request.key!r} was used by an earlier graphveil, which described requests in other words, so they "
-            "cannot be compared. Use a new key."
-        )
-    others = [name for name in now if line["request"][name] != now[name]]
+    others = request.differences(line["request"])
     if others:
         raise KeyRefused(
             f"Key {request.key!r} belongs to a release with another {', '.join(others)}. Use a new key for a new one."

@@ -7,9 +7,9 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import LedgerDamaged, LedgerReadOnly
-from graphveil.privacy.accounting import Balance
-from graphveil.privacy.ledger.chain import sealed
-from graphveil.privacy.ledger.schema import datasets, events, ledgers, releases
+from graphveil.ledger.hash_chain import sealed
+from graphveil.ledger.schema import datasets, events, ledgers, releases
+from graphveil.privacy.composition import Balance
 from ledger_support import event, opened, release, request
 
 SPENDER = ["INSERT ON graphveil_events, graphveil_releases", "UPDATE (events, head) ON graphveil_datasets"]

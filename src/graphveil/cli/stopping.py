@@ -1,0 +1,50 @@
+"""Ctrl-C and SIGTERM: a sentence and an exit code instead of a traceback, from the first import on."""
+
+import signal
+
+TYPE_CHECKING = False  # see `graphveil`: what this module imports, it imports before it can listen
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+__all__ = ["deferred", "end_quietly", "listen", "signal_heard"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_heard: list[int] = []
+
+
+def listen() -> None:
+    """From now on a signal raises ``KeyboardInterrupt``; a second one ends the program as it does any other."""
+    _heard.clear()
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or a shell's background job
+            signal.signal(number, _stop)
+
+
+def signal_heard() -> int | None:
+    """The signal that asked the program to end. Code of others may have made another error of the interruption."""
+    return _heard[0] if _heard else None
+
+
+def end_quietly() -> None:
+    """Nothing is left to interrupt: a late signal must not turn what was done into a traceback."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+class deferred:  # noqa: N801 - used as a function is
+    """A context in which nothing is interrupted: for what takes a moment and would be lost."""
+
+    def __enter__(self) -> None:
+        self._before = {number: signal.signal(number, signal.SIG_IGN) for number in _SIGNALS}
+
+    def __exit__(self, *_: "Any") -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, _: "FrameType | None") -> None:
+    _heard.append(number)
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_DFL)
+    raise KeyboardInterrupt
