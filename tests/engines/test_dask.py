@@ -180,6 +180,15 @@ def test_progress_is_told_when_a_pass_is_complete():
     assert len(seen) >= 7
 
 
+def test_what_is_no_partition_is_refused_without_a_word_of_it(capfd, caplog):
+    """A task that raised would be logged with its arguments, which are records."""
+    rows = dask.array.from_array(np.full((6, 4), float(CANARY)), chunks=(3, 4))
+    for change in (np.ndarray.tolist, lambda part: None, lambda part: part[0, 0]):
+        with pytest.raises(SourceError, match=r"A partition is a (list|NoneType|float64)") as caught:
+            gv.release(rows.map_blocks(change, dtype=float, meta=np.empty((0, 4))), **CALLS["adaptive"])
+        assert CANARY not in everything_said(caught.value) + caplog.text + "".join(capfd.readouterr())
+
+
 def test_a_partition_counts_once():
     one, two = Outcome((0,), np.array([1, 2])), Outcome((1,), np.array([10, 20]))
     assert combined([one, two]).words.tolist() == [11, 22]

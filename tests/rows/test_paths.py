@@ -74,18 +74,9 @@ def test_a_file_that_is_reached_twice_is_refused_by_its_path(kind, folder):
             charged.append(event)
 
     source = TWICE[kind](folder)
-    options = {"labels": gv.Labels([0, 1])} if isinstance(source, tuple) else {"assume_centered": True}
+    options = {"labels": gv.Labels([0, 1]), "adaptive": False} if isinstance(source, tuple) else {}
     with pytest.raises(SourceError, match=r"The file '.*parquet' is reached twice") as caught:
-        gv.release(
-            source,
-            domain=DOMAIN,
-            budget=BUDGET,
-            ledger=Ledger(),
-            dataset="d",
-            **options,
-            assume_centered=True,
-            adaptive=False,
-        )
+        gv.release(source, domain=DOMAIN, budget=BUDGET, ledger=Ledger(), dataset="d", **options)
     assert re.search(r"'[^']*(x|y|z|h|other)\.parquet'", str(caught.value))
     assert charged == []
 

@@ -59,11 +59,12 @@ WIDE = [
     pa.timestamp("ns", "UTC"),
     pa.duration("s"),
 ]
+DIGITS = {32: 9, 64: 18, 128: 38, 256: 76}  # of a decimal of so many bits; the oldest pyarrow has no short ones
 DECIMALS = [
-    make(digits, scale)
-    for make, digits in ((pa.decimal32, 9), (pa.decimal64, 18), (pa.decimal128, 38), (pa.decimal256, 76))
+    getattr(pa, f"decimal{bits}")(digits, scale)
+    for bits, digits in DIGITS.items()
     for scale in (0, 1, digits, -3, digits + 1, 100)
-    if hasattr(pa, make.__name__)
+    if hasattr(pa, f"decimal{bits}")
 ]
 TYPES = [
     *(pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16(), pa.uint32(), pa.float16(), pa.float32()),
@@ -96,8 +97,7 @@ def test_any_bits_of_any_arrow_type(column, cut):
     found = check(table, lambda start, end: table.slice(start, end - start))
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    digits = {32: 9, 64: 18, 128: 38, 256: 76}
-    assert (found is not None) == (numeric and not (pa.types.is_decimal(kind) and kind.scale > digits[kind.bit_width]))
+    assert (found is not None) == (numeric and not (pa.types.is_decimal(kind) and kind.scale > DIGITS[kind.bit_width]))
 
 
 OTHERS = {
@@ -129,7 +129,7 @@ def test_decimals_are_next_to_what_they_mean():
     """With more decimal places than its table of powers has, pyarrow reads beyond its end, and gets anything."""
     decimal.getcontext().prec = 120
     for kind in DECIMALS:
-        digits = {32: 9, 64: 18, 128: 38, 256: 76}[kind.bit_width]
+        digits = DIGITS[kind.bit_width]
         values = [10**digits - 1, 1 - 10**digits, 1, 10 ** (digits - 1)]
         raw = b"".join(value.to_bytes(kind.bit_width // 8, "little", signed=True) for value in values)
         found = outcome(pa.table({"a": pa.Array.from_buffers(kind, 4, [None, pa.py_buffer(raw)])}))

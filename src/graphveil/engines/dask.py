@@ -77,7 +77,9 @@ def _counted(parts: list[Any]) -> Any:
 
 
 def _n_rows(part: Any) -> int:
-    return int(part.shape[0])
+    """Length of an array or a frame, 0 of anything else. Never raises: Dask logs the arguments of what fails."""
+    shape = getattr(part, "shape", None)
+    return shape[0] if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else 0
 
 
 def _sum_part(work: Work, number: int, part: Any) -> Outcome:

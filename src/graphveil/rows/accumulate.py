@@ -136,7 +136,7 @@ def _hand_over(
 
 
 def _sum(pieces: "Iterator[Block | Deferred]", encoder: Encoding, statistics: list[Statistic], tally: Tally) -> Sums:
-    # Uncompiled, integers of numpy overflow, and a value decides whether that is an error.
+    # In kernels that are not compiled integers of numpy overflow, and a value decides whether that is an error.
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         raise GuaranteeError(
             "NUMBA_DISABLE_JIT is set, and what is proved of the kernels holds for compiled ones. Unset it."

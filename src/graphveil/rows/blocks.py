@@ -293,15 +293,16 @@ def _selected(frame: Any, names: list[str], selection: Selection) -> Any:
         as_floats = {name: float for name in selection.features if str(schema[name]) in _LONG_INTEGERS}
         return call_foreign(lambda: frame[selection.wanted].cast(as_floats), "opened")
     if hasattr(frame, "project"):  # a relation of DuckDB: what is not wanted is not even read
-        wanted = ", ".join(_expression(frame, names.index(name), name) for name in selection.wanted)
+        kinds = call_foreign(lambda: dict(zip(names, map(str, frame.types), strict=True)), "opened")
+        wanted = ", ".join(_expression(name, kinds[name]) for name in selection.wanted)
         return call_foreign(lambda: frame.project(wanted), "opened")
     return frame
 
 
-def _expression(relation: Any, place: int, name: str) -> str:
+def _expression(name: str, kind: str) -> str:
     """A column of a relation; DuckDB would hand over long integers as decimals, some of them with another sign."""
     quoted = '"' + name.replace('"', '""') + '"'
-    return f"cast({quoted} as double) as {quoted}" if str(relation.types[place]) in _LONG_INTEGERS else quoted
+    return f"cast({quoted} as double) as {quoted}" if kind in _LONG_INTEGERS else quoted
 
 
 def _open_pandas(frame: Any, names: list[str], selection: Selection) -> Blocks:
@@ -309,9 +310,10 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> Blocks:
     import pyarrow as pa
 
     wanted, places = selection.wanted, [names.index(name) for name in selection.wanted]
-    frame = call_foreign(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
-    types = [(name, _arrow_type(name, frame[name])) for name in wanted]
+    empty = call_foreign(lambda: [frame.iloc[:0, place] for place in places], "opened")
+    types = [(name, _arrow_type(name, column)) for name, column in zip(wanted, empty, strict=True)]
     selection.check_types(call_foreign(lambda: pa.schema(types), "opened"))  # a name may be no text that Arrow knows
+    frame = call_foreign(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
     if selection.labels is None or selection.labels.column is None:
         return _Frame(frame, selection)
     *features, label = wanted
@@ -319,15 +321,18 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> Blocks:
     return _WithLabels(_Frame(frame[features], selection.without_labels()), codes)
 
 
-def _arrow_type(name: str, column: Any) -> Any:
+def _arrow_type(name: str, empty: Any) -> Any:
     """The type that a column of pandas has in Arrow, found on an empty one: no value has a say."""
     import pyarrow as pa
 
-    categories = getattr(column.dtype, "categories", None)
-    empty = column.iloc[:0] if categories is None else categories[:0].to_series()
+    categories = getattr(empty.dtype, "categories", None)
+    if categories is not None:
+        empty = categories[:0].to_series()
     dtype = empty.dtype
     shown = str(dtype) if isinstance(dtype, np.dtype) else type(dtype).__name__
-    if shown != "object":  # of which Arrow would infer a type from the values, and complain about one of them by name
+    # Of objects Arrow would infer a type from the values, and complain about one of them by name; it takes an empty
+    # column of swapped bytes, and no other.
+    if shown != "object" and getattr(dtype, "isnative", True):
         with suppress(Exception):
             return pa.Array.from_pandas(empty).type
     raise SourceError(
