@@ -101,7 +101,7 @@ def release(
         release was lost stays spent.
     progress : callable, optional
         Called with the number of rows read so far; starts again with every pass over the rows. Engines (Dask, Spark)
-        report when a pass is complete.
+        report when a pass is complete. Not to be published: it tells how long the records of a file are.
     random_state : int, optional
         None draws from the operating system's entropy. An int is for simulation only: the result is marked as seeded
         and not private, and charged as μ = ∞.

@@ -3,6 +3,7 @@
 import csv
 import io
 import random
+import re
 import time
 
 import numpy as np
@@ -124,6 +125,30 @@ def test_the_rows_of_a_block_are_the_rows_of_its_records_at_length(write):
     """A million records that were never tried before."""
     seed = time.time_ns()
     assert check_blocks(seed, 200_000, write) > 500_000, seed
+
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+
+
+def value(cell, separator):
+    """What a cell says, by regular expressions and Python's own conversion."""
+    text = cell.strip(" \t")
+    if text.lower() in ("true", "false"):
+        return float(text.lower() == "true")
+    if separator != "," and text.count(",") <= 1 and not ("." in text and "," in text):
+        text = text.replace(",", ".")
+    return float(text) if NUMBER.fullmatch(text) else np.nan
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_conforming_records_are_read_as_another_reader_reads_them(separator):
+    """Python's csv module, which shares no code with ours: the same records, the same cells, the same numbers."""
+    draw = random.Random(15)
+    data = b"".join(conforming(draw, separator.encode()) for _ in range(30_000))
+    records = csv.reader(io.StringIO(data.decode("latin-1"), newline=""), delimiter=separator, strict=True)
+    expected = [[value(first, separator), value(last, separator)] for first, _, last in records]
+    found = np.concatenate([rows for rows, _ in reader(separator, False).read(data)])
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_replacing_a_conforming_record_moves_no_other(tmp_path):

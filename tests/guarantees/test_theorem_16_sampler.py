@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -105,6 +106,76 @@ def test_coins_of_exponential_probability(k, j, s):
     half = sum(discrete_gaussian._is_exp_half(words, place) for _ in range(trials))
     assert stats.binomtest(half, trials, np.exp(-0.5)).pvalue > FALSE_ALARM
     assert stats.binomtest(half, trials, np.exp(-0.55)).pvalue < FALSE_ALARM
+
+
+# ------------------------------------------------------------------ numbers, word for word
+def reference(scale, words):
+    """Numbers from words, in integers of any size and fractions, until the words run out; shares no code with ours."""
+    left, numbers = words.tolist()[::-1], []
+
+    def below(bound):
+        bits = (bound - 1).bit_length()
+        value = bound
+        while value >= bound:
+            value = 0
+            for _ in range(max(1, -(-bits // 16))):
+                value = WORD * value + left.pop()
+            value %= 2**bits
+        return value
+
+    def is_below(x):
+        low, width = Fraction(0), Fraction(1)
+        while True:
+            width /= WORD
+            low += left.pop() * width
+            if not low < x < low + width:
+                return low < x
+
+    def is_exp(coin):
+        m = 1
+        while coin(m):
+            m += 1
+        return m % 2 == 1
+
+    def half():
+        return is_exp(lambda m: below(2 * m) == 0)
+
+    def part(k, x):
+        def coin(m):
+            if not is_below(x):
+                return False
+            c = below((2 * k + 2) * m)
+            return c < 2 * k or (c == 2 * k and is_below(x))
+
+        return is_exp(coin)
+
+    with suppress(IndexError):
+        while True:
+            k = 0
+            while half():
+                k += 1
+            if not all(half() for _ in range(k * (k - 1))):
+                continue
+            negative, j = left.pop() % 2, below(scale)
+            if not (negative and k == j == 0) and all(part(k, Fraction(j, scale)) for _ in range(k + 1)):
+                numbers.append((-1) ** negative * (k * scale + j))
+    return numbers
+
+
+@pytest.mark.parametrize("odd", [0.0, 0.5])
+def test_numbers_are_those_of_a_reference_without_limits(odd):
+    """Scales from 1 to 2⁵⁸, words that run out anywhere, and some that lead to ties and to large numbers."""
+    rng, found = np.random.default_rng(16), 0
+    for _ in range(400):
+        scale = int(min(2.0 ** rng.uniform(0, 58.5), 2.0**58))
+        words = rng.integers(0, WORD, rng.integers(1, 2000), dtype=np.uint16)
+        extreme = rng.choice(np.array([0, 1, WORD // 2, WORD - 1], dtype=np.uint16), words.size)
+        words = np.where(rng.random(words.size) < odd * rng.random(), extreme, words)
+        numbers, place = np.zeros(words.size, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        count = discrete_gaussian._fill(np.uint64(scale), words, place, numbers, 0)
+        assert numbers[:count].tolist() == reference(scale, words)
+        found += count
+    assert found > 10_000
 
 
 # ------------------------------------------------------------------ the law
