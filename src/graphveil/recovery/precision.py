@@ -318,6 +318,8 @@ def _replay(release: Release) -> Estimate:
         return found
 
     try:
-        return follow(adaptive_rounds(setting), recorded)
-    except np.linalg.LinAlgError:
+        estimate = follow(adaptive_rounds(setting), recorded)
+        np.linalg.cholesky(estimate.covariance)  # of answers that were drawn it is positive definite
+    except (np.linalg.LinAlgError, ArithmeticError):
         raise InvalidParameter("The answers in this release contradict each other: it was changed.") from None
+    return estimate
