@@ -218,7 +218,7 @@ def test_numbers_survive_any_database_exactly(url):
     ledger.verify()
 
 
-REFERENCES = Path(__file__).parents[2] / "references"
+REFERENCES = Path(__file__).parents[1] / "references"
 
 
 def restored(path, name):

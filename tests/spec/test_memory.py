@@ -13,7 +13,7 @@ from graphveil.spec import memory
 MEASURED = """
 import resource, sys
 import numpy as np, graphveil as gv
-ask = dict(domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto")
+ask = dict(domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
 rows = np.random.default_rng(0).normal(size=(500, int(sys.argv[1])))
 gv.release(rows[:, :3].copy(), **ask)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -319,7 +319,9 @@ def _replay(release: Release) -> Estimate:
 
     try:
         estimate = follow(adaptive_rounds(setting), recorded)
-        np.linalg.cholesky(estimate.covariance)  # of answers that were drawn it is positive definite
+        # Of answers that were drawn it is positive definite, by more than rounding can change.
+        scale, p = np.sqrt(np.diag(estimate.covariance)), len(estimate.covariance)
+        np.linalg.cholesky(estimate.covariance / np.outer(scale, scale) - 1e-13 * p * np.eye(p))
     except (np.linalg.LinAlgError, ArithmeticError):
         raise InvalidParameter("The answers in this release contradict each other: it was changed.") from None
     return estimate
