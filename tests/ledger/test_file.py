@@ -312,6 +312,26 @@ def test_a_witness_that_a_crash_cut_short_goes_on_in_a_new_line(path):
     assert len(ledger.history("people")) == 1 + len(whole)
 
 
+@pytest.mark.parametrize("content", ["a,b\n1,2\n", '{"heads": {"people": "1:ab"}}\n', "\n" * 5])
+def test_a_witness_that_was_overwritten_is_not_taken_for_a_new_one(path, content):
+    ledger = opened(path)
+    ledger.charge("people", event(0.1))
+    LedgerFile(path).witness.write_text(content)
+    for use in (ledger.verify, lambda: ledger.charge("people", event(0.1))):
+        with pytest.raises(LedgerDamaged, match=r"ledger\.db-heads was overwritten"):
+            use()
+
+
+def test_no_output_is_written_where_the_witness_will_be(path):
+    ledger = opened(path)
+    made = release(ledger)
+    for there in (True, False):
+        with pytest.raises(gv.exceptions.InvalidParameter):
+            made.save(LedgerFile(path).witness)
+        LedgerFile(path).witness.unlink(missing_ok=there is False)
+    ledger.verify()
+
+
 def test_a_crash_between_the_commit_and_the_witness_is_no_alarm(path, monkeypatch):
     ledger = opened(path)
     with monkeypatch.context() as crash:

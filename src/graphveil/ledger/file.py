@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from graphveil.exceptions import LedgerError
+from graphveil.exceptions import LedgerDamaged, LedgerError
 from graphveil.ledger.database_errors import plain_os_error
 
 __all__ = ["LedgerFile"]
@@ -82,12 +82,11 @@ class LedgerFile:
 
     def seen_heads(self) -> dict[str, str]:
         """The last head of every data set that the witness has seen: the number of a line, and its hash."""
-        return _heads(self._seen())
+        return self._seen()[1]
 
     def add_heads(self, heads: Mapping[str, str]) -> None:
         """Add the heads that the witness has not seen, and wait for the disk."""
-        before = self._seen()
-        seen = _heads(before)
+        before, seen = self._seen()
         text = "".join(f"{name} {head}\n" for name, head in heads.items() if seen.get(name) != head)
         if not text:
             return
@@ -98,13 +97,21 @@ class LedgerFile:
                 error, f"What was written to the ledger {self.path} stays written, but {self.witness} cannot be"
             ) from None
 
-    def _seen(self) -> str:
+    def _seen(self) -> tuple[str, dict[str, str]]:
+        """What the witness says, and the heads in it."""
         try:
-            return self.witness.read_text(encoding="utf-8", errors="replace")
+            text = self.witness.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
-            return ""
+            return "", {}
         except OSError as error:
             raise plain_os_error(error, f"The ledger in {self.path} cannot be trusted without {self.witness}") from None
+        heads = _heads(text)
+        if "\n" in text and not heads:
+            raise LedgerDamaged(
+                f"{self.witness} was overwritten: it says nothing of what was charged to the ledger beside it. Restore "
+                "it; or delete it, if the ledger goes on from heads that you kept elsewhere."
+            )
+        return text, heads
 
     def _append(self, text: str) -> None:
         """One write at the end of the file, into which no other process's can fall."""
