@@ -13,11 +13,6 @@ import pytest
 import graphveil as gv
 from cli_support import RELEASE_OPTIONS
 
-pytestmark = [
-    pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="a container can be made by root only"),
-    pytest.mark.skipif(not shutil.which("unshare") or not shutil.which("setpriv"), reason="no unshare, no setpriv"),
-]
-
 SOURCE = Path(gv.__file__).parents[1]
 STRANGER = 54321
 GRAPHVEIL = (sys.executable, "-c", "import sys; from graphveil.cli.main import run; sys.exit(run())")
@@ -36,8 +31,18 @@ exec setpriv --reuid "$STRANGER" --regid "$STRANGER" --clear-groups --inh-caps=-
 """
 
 
+@pytest.fixture(scope="module")
+def namespaces():
+    """What a box is made of; a container that is not allowed to make one has none."""
+    if os.name != "posix" or os.geteuid() != 0:
+        pytest.skip("a container can be made by root only")
+    made = shutil.which("setpriv") and shutil.which("unshare")
+    if not made or subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], check=False).returncode:
+        pytest.skip("no namespaces can be made here: that needs unshare, setpriv and the right to")
+
+
 @pytest.fixture
-def box(patients, bounds, tmp_path):
+def box(namespaces, patients, bounds, tmp_path):
     """Start commands, each as process 1 of a box, in the folder with the records and the bounds."""
     (tmp_path / "full").mkdir()
     for path in (tmp_path, *tmp_path.iterdir()):

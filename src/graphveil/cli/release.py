@@ -77,24 +77,25 @@ def release(
     domain, budget = read_domain(bounds), Budget(epsilon, delta)
     if account is None or key is None or not account.knows(key):  # else the release that it holds is asked for again
         writable(output)
-    with _once_charged(account, as_json), counting("Reading records", as_json) as count:
-        made = make(
-            os.path.expanduser(data),
-            domain=domain,
-            budget=budget,
-            augment="mean",
-            rounds="auto",
-            progress=lambda rows: count(rows, None),
-            ledger=account,
-            dataset=dataset,
-            key=key,
-        )
-    with deferred():  # nothing that is paid for is lost to an interruption now
-        path = _saved(made, output, account, as_json)
-        facts: dict[str, Any] = {"release": str(path), "guarantee": made.guarantee, "checksum": made.checksum}
-        if account is not None:
-            facts["remaining"] = account.remaining()
-        answer(as_json, facts, lambda out: say_card(out, made, _said(facts)), kept=True)
+    with _once_charged(account, as_json):
+        with counting("Reading records", as_json) as count:
+            made = make(
+                os.path.expanduser(data),
+                domain=domain,
+                budget=budget,
+                augment="mean",
+                rounds="auto",
+                progress=lambda rows: count(rows, None),
+                ledger=account,
+                dataset=dataset,
+                key=key,
+            )
+        with deferred():  # nothing that is paid for is lost to an interruption now
+            path = _saved(made, output, account, as_json)
+            facts: dict[str, Any] = {"release": str(path), "guarantee": made.guarantee, "checksum": made.checksum}
+            if account is not None:
+                facts["remaining"] = account.remaining()
+            answer(as_json, facts, lambda out: say_card(out, made, _said(facts)), kept=True)
     if path != output:
         raise typer.Exit(ELSEWHERE)
 
@@ -121,19 +122,19 @@ class _Account:
         """Whether the key was charged before: then nothing is charged any more."""
         return any(entry.key == key for entry in self._ledger.history(self._dataset))
 
-    def charge(self, *args: Any) -> None:
+    def charge(self, *args: Any, **options: Any) -> None:
         """Charge; an interruption in the middle counts as a charge, a refusal does not."""
         self._check()
         self.charged = True
         try:
-            self._ledger.charge(*args)
+            self._ledger.charge(*args, **options)
         except GraphveilError:
             self.charged = False
             raise
 
-    def store(self, *args: Any) -> None:
+    def store(self, *args: Any, **options: Any) -> None:
         """Keep the release under its key."""
-        self._ledger.store(*args)
+        self._ledger.store(*args, **options)
         self.kept = True
 
     def remaining(self) -> dict[str, float] | None:
@@ -151,6 +152,8 @@ def _once_charged(account: _Account | None, as_json: bool) -> Iterator[None]:
     """From the charge on, all that ends the command without a release has one exit code: it must not be repeated."""
     try:
         yield
+    except typer.Exit:
+        raise
     except BaseException as error:
         if account is None or not account.charged:
             raise
