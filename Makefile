@@ -49,11 +49,19 @@ oldest:         ## the tests again, with the oldest versions that pyproject.toml
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	$(VENV)-oldest/bin/python -m pytest -q -n 2 -W ignore::DeprecationWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
-lock: $(VENV)/.dev   ## write requirements.lock: versions and hashes of the development environment
-	$(BIN)/python tools/lock_requirements.py
+$(VENV)/.supply: pyproject.toml | $(BIN)/python
+	$(INSTALL) 'pip>=25.1' && $(BIN)/python -m pip install --quiet --disable-pip-version-check --group supply
+	@touch $@
 
-sbom: $(VENV)/.base  ## a bill of materials of what graphveil needs at run time (CycloneDX)
-	@$(BIN)/python tools/bill_of_materials.py
+lock: $(VENV)/.supply  ## write requirements.lock: versions and hashes of the development environment
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	  --all-extras --group dev pyproject.toml -o requirements.lock
+
+sbom: $(VENV)/.supply  ## a bill of materials (CycloneDX) of what graphveil needs at run time, from an empty environment
+	$(PYTHON) -m venv --clear build/runtime
+	build/runtime/bin/python -m pip install --quiet --disable-pip-version-check .
+	build/runtime/bin/python -m pip uninstall --quiet --yes pip
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library -o build/graphveil.cdx.json build/runtime/bin/python
 
 package: $(VENV)/.package  ## build wheel and sdist, look what they hold, try them in empty environments, each extra alone
 	$(BIN)/python tools/try_package.py dist

@@ -52,6 +52,8 @@ def papers_variant(rows, labels, epsilon, seed):
         mechanism="paper",
         allow_unproven=True,
         random_state=seed,
+        assume_centered=True,
+        adaptive=False,
     ).second_moment
     best = None
     for alpha in 10.0 ** np.arange(-4.0, 1.0):

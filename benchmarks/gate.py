@@ -24,11 +24,12 @@ from graphveil.rows.accumulate import accumulate
 from graphveil.rows.blocks import open_source
 from graphveil.rows.clipping import Encoder
 from graphveil.rows.statistics import MappedMoments, RowMoments
+from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import MomentLayout
 from graphveil.spec.queries import Moments, RowMap
 
 RESULTS = Path(__file__).parent / "results" / "gate.json"
-MOMENT_GOAL, MEMORY_GOAL, NOISE_GOAL, IMPORT_GOAL = 1.5, 200.0, 1.7, 2.5
+MOMENT_GOAL, MEMORY_GOAL, SAMPLER_GOAL, NOISE_GOAL, IMPORT_GOAL = 1.5, 200.0, 20.0, 1.7, 2.5
 
 
 def seconds(action):
@@ -56,7 +57,7 @@ def domains(p):
 def moments(X, domain):
     p = domain.n_features
     encoder = Encoder(domain, None, shift=False)
-    return accumulate(open_source(X, domain, None), encoder, lambda: [RowMoments(MomentLayout(p, None), trace=True)])
+    return accumulate(open_source(X, domain, None), encoder, lambda: [RowMoments(MomentLayout(p, None))])
 
 
 def whitened_moments(X, domain):
@@ -66,7 +67,7 @@ def whitened_moments(X, domain):
     edge = np.full(p, encoder.lattice.edge)
     matrix = np.linalg.cholesky(np.eye(p) + 0.1) * encoder.lattice.unit * 3
     query = Moments(p**0.5, 1.0, RowMap.of(matrix, np.zeros(p), -edge, edge))
-    layout = MomentLayout(p, gv.Constant())
+    layout = MomentLayout(p, Constant())
     make = partial(MappedMoments, query, query.lattice(p), layout, encoder.lattice.edge)
     return accumulate(open_source(X, domain, None), encoder, lambda: [make()])
 
@@ -135,12 +136,42 @@ def memory_rows():
         }
 
 
+def opendp_sampler(scale, size, chunk=8192):
+    """Draw ``size`` numbers on two threads, as graphveil did while OpenDP's sampler was its own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    counts = [min(chunk, size - start) for start in range(0, size, chunk)]
+    space = {count: vector_domain(atom_domain(T="i64"), size=count) for count in {*counts}}
+    law = {count: make_gaussian(space[count], l2_distance(T="f64"), scale=float(scale)) for count in space}
+
+    def draw():
+        with ThreadPoolExecutor(2) as pool:
+            return np.concatenate(list(pool.map(lambda count: np.array(law[count]([0] * count)), counts)))
+
+    return draw
+
+
 def noise_rows():
     p = 1000
     size = p * (p + 1) // 2
-    scale = 2.0**41
-    draw = SecureSource()._draw
-    median, low, high, base = ratios(lambda: draw(scale, size, 1), lambda: draw(scale, size, 2), repeats=3)
+    scale = 2**41
+    draw, opendp = SecureSource()._draw, opendp_sampler(scale, size)
+    median, low, high, base = ratios(opendp, lambda: draw(scale, size, 2), repeats=3)
+    yield {
+        "what": f"noise for p = {p}: OpenDP's sampler on two threads against ours",
+        "against": f"ours on two threads ({base:.2f} s, {1e6 * base / size:.2f} us a number)",
+        "ratio": median,
+        "range": [low, high],
+        "goal": f">= {SAMPLER_GOAL}",
+        "met": median >= SAMPLER_GOAL,
+    }
+    median, low, high, base = ratios(lambda: draw(scale, size, 1), lambda: draw(scale, size, 2), repeats=9)
     yield {
         "what": f"noise for p = {p}: one thread against two",
         "against": f"two threads ({base:.2f} s, {1e6 * base / size:.1f} us a number)",

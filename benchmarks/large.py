@@ -29,7 +29,7 @@ def measured(model):
     theta = gv.simulate.paper_model(model, P, random_state=0)
     rows = gv.simulate.gaussian_rows(theta, N, random_state=0)
     domain = gv.Domain(data_norm=1.25 * np.sqrt(np.trace(np.linalg.inv(theta))))
-    release = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-5), rounds="auto", random_state=0)
+    release = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-5), random_state=0, assume_centered=True)
     symmetric = np.cov(rows.T)
     times = []
     for _ in range(REPEATS):

@@ -40,7 +40,9 @@ def room_for(releases):
 
 def release(ledger, key):
     domain = gv.Domain(bounds=(-1, 1))
-    return gv.release(ROWS, domain=domain, budget=EACH, ledger=ledger, dataset="people", key=key)
+    return gv.release(
+        ROWS, domain=domain, budget=EACH, ledger=ledger, dataset="people", key=key, assume_centered=True, adaptive=False
+    )
 
 
 def worker(url, name, attempts, start, results):
@@ -61,7 +63,15 @@ def load(url, releases, processes):
     ledger = gv.Ledger(url)
     ledger.create("warm", room_for(10))
     ledger.create("people", room_for(releases))
-    gv.release(ROWS, domain=gv.Domain(bounds=(-1, 1)), budget=EACH, ledger=ledger, dataset="warm")
+    gv.release(
+        ROWS,
+        domain=gv.Domain(bounds=(-1, 1)),
+        budget=EACH,
+        ledger=ledger,
+        dataset="warm",
+        assume_centered=True,
+        adaptive=False,
+    )
     context = multiprocessing.get_context("fork")  # from one warm parent: no imports inside the measurement
     start, results = context.Barrier(processes + 1), context.Queue()
     attempts = -(-releases * 6 // (5 * processes))

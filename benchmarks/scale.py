@@ -74,7 +74,7 @@ def ours(path, p):
 
 
 def _moments(p):
-    return [RowMoments(MomentLayout(p, None), trace=True)]
+    return [RowMoments(MomentLayout(p, None))]
 
 
 def bare(path, p):
@@ -177,7 +177,7 @@ def cost(folder, shrink):
 
 
 def released(source, p):
-    return gv.release(source, domain=domain(p), budget=BUDGET, augment="mean", rounds="auto", random_state=0)
+    return gv.release(source, domain=domain(p), budget=BUDGET, random_state=0)
 
 
 def engines(folder, shrink):

@@ -59,7 +59,9 @@ def releases():
     budget = gv.Budget(1.0, 1e-6)
     for what, domain in {"bounds": gv.Domain(bounds=(-1, 1)), "norm": gv.Domain(data_norm=1.0)}.items():
         actions = {
-            name: lambda rows=rows, domain=domain: gv.release(rows, domain=domain, budget=budget)
+            name: lambda rows=rows, domain=domain: gv.release(
+                rows, domain=domain, budget=budget, assume_centered=True, adaptive=False
+            )
             for name, rows in cases().items()
         }
         yield f"release, {what}", least(actions)
@@ -69,7 +71,9 @@ def labels():
     rows, domain, budget = np.zeros((N, 1)), gv.Domain(bounds=(-1, 1)), gv.Budget(1.0, 1e-6)
     kinds = {"known": ["a", "b"] * (N // 2), "unknown": ["x", "y"] * (N // 2), "missing": [None] * N}
     actions = {
-        name: lambda found=found: gv.release((rows, found), domain=domain, budget=budget, augment=gv.Labels(["a", "b"]))
+        name: lambda found=found: gv.release(
+            (rows, found), domain=domain, budget=budget, labels=gv.Labels(["a", "b"]), adaptive=False
+        )
         for name, found in kinds.items()
     }
     yield "release, labels", least(actions)

@@ -44,8 +44,10 @@ PAPER_CELLS = [  # model, n, ε, goal
 ]
 
 
-def ours(rows, domain, budget, seed, augment=None, rounds="auto"):
-    return gv.recover(gv.release(rows, domain=domain, budget=budget, augment=augment, rounds=rounds, random_state=seed))
+def ours(rows, domain, budget, seed, assume_centered=True):
+    return gv.recover(
+        gv.release(rows, domain=domain, budget=budget, random_state=seed, assume_centered=assume_centered)
+    )
 
 
 def papers_ridge(rows, budget, seed):
@@ -58,6 +60,8 @@ def papers_ridge(rows, budget, seed):
         mechanism="paper",
         allow_unproven=True,
         random_state=seed,
+        assume_centered=True,
+        adaptive=False,
     ).second_moment
     return gv.ridge_precision(noisy, papers_penalty(rows / longest)) / longest**2
 
@@ -165,7 +169,7 @@ def graphs_part(reps):
                 rows = (rows + rng.normal(size=p)) * decades
                 spread = np.sqrt(np.diag(np.linalg.inv(theta)))
                 bounds = (-(4 * spread + 3) * decades, (4 * spread + 3) * decades)
-                found = ours(rows, gv.Domain(bounds=bounds), budget, rep, augment="mean")
+                found = ours(rows, gv.Domain(bounds=bounds), budget, rep, assume_centered=False)
                 losses.append(error(found.precision * np.outer(decades, decades), theta))
             yield f"{name}, p = {p}, n = {n:,}, ε = 1, four decades", losses, [], 1.0
 
@@ -185,7 +189,7 @@ def few_part(reps):
             theta = gv.simulate.paper_model(model, p, random_state=rep)
             rows = gv.simulate.gaussian_rows(theta, n, random_state=40_000 + rep)
             bound = width * np.sqrt(np.diag(np.linalg.inv(theta)))
-            found = ours(rows, gv.Domain(bounds=(-bound, bound)), gv.Budget(epsilon, 1e-6), rep, augment="mean")
+            found = ours(rows, gv.Domain(bounds=(-bound, bound)), gv.Budget(epsilon, 1e-6), rep, assume_centered=False)
             losses.append(error(found.precision, theta))
         yield f"model {model}, p = {p}, n = {n:,}, ε = {epsilon:g}, bounds ± {width} sd", losses, [], 1.0
 
@@ -206,7 +210,7 @@ def bounds_part(reps):
         for rep in range(reps):
             rows = gv.simulate.gaussian_rows(theta, 20_000, random_state=30_000 + rep)
             bound = 4 * factor * np.sqrt(np.diag(np.linalg.inv(theta)))
-            found = ours(rows, gv.Domain(bounds=(-bound, bound)), budget, rep, augment="mean")
+            found = ours(rows, gv.Domain(bounds=(-bound, bound)), budget, rep, assume_centered=False)
             losses.append(error(found.precision, theta))
             worst.append(np.abs(gv.metrics.partial_correlations(found.precision) - partial).max())
         yield f"column bounds {factor} x 4 sd, p = 20, n = 20,000", losses, [], 1.0
@@ -237,7 +241,7 @@ def tails(kind, p, reps):
             rows[:, 0], rows[::7, 1] = 1.0, np.nan
         low, high = (-1.0, 2.0) if kind == "binary" else (-8.0, 8.0)
         clamped = np.clip(np.nan_to_num(rows, nan=(low + high) / 2), low, high)
-        found = ours(rows, gv.Domain(bounds=(low, high)), budget, rep, augment="mean")
+        found = ours(rows, gv.Domain(bounds=(low, high)), budget, rep, assume_centered=False)
         if kind == "constant and missing":  # nothing is to be known of the constant: leave it out
             clamped, covariance = clamped[:, 1:], found.covariance[1:, 1:]
         else:
@@ -265,7 +269,9 @@ def real_part(reps):
             partial = gv.metrics.partial_correlations(reference)
             losses, worst = [], []
             for rep in range(reps):
-                found = ours(rows, gv.Domain(bounds=(low, high)), gv.Budget(1.0, 1e-6), rep, augment="mean").precision
+                found = ours(
+                    rows, gv.Domain(bounds=(low, high)), gv.Budget(1.0, 1e-6), rep, assume_centered=False
+                ).precision
                 losses.append(error(found, reference))
                 worst.append(np.abs(gv.metrics.partial_correlations(found) - partial).max())
             n, p = rows.shape

@@ -35,7 +35,7 @@ def patients(site: int, n: int, precision: np.ndarray) -> np.ndarray:
 def at_a_hospital(name: str, rows: np.ndarray, folder: Path) -> Path:
     """What runs where the records are. Only the file leaves."""
     domain = gv.Domain(columns=COLUMNS, bounds=BOUNDS)
-    release = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto")
+    release = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6))
     path = folder / f"{name}.release"
     release.save(path)
     return path
@@ -57,7 +57,7 @@ def main(folder: Path) -> None:
     print(merged.guarantee)
 
     domain = gv.Domain(columns=COLUMNS, bounds=BOUNDS)
-    pooled = gv.release(np.vstack(everybody), domain=domain, budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto")
+    pooled = gv.release(np.vstack(everybody), domain=domain, budget=gv.Budget(1.0, 1e-6))
     found = {
         "one hospital": network(releases[0]),
         "four, merged": network(merged),

@@ -30,7 +30,7 @@ def main() -> None:
     budget = gv.Budget(epsilon=1.0, delta=1e-6)
 
     # 2. Release. This is the only step that sees records, and the only one that spends.
-    release = gv.release(rows, domain=domain, budget=budget, augment="mean", rounds="auto")
+    release = gv.release(rows, domain=domain, budget=budget)
     print(release.guarantee)
 
     # 3. A release is a file. Everything from here on is free and can happen anywhere.

@@ -43,7 +43,7 @@ def session():
 def main(folder: Path) -> None:
     precision = gv.simulate.hub_precision(len(COLUMNS), 2, random_state=1)
     domain = gv.Domain(columns=COLUMNS, bounds=(-8, 8))
-    ask = {"domain": domain, "budget": BUDGET, "augment": "mean", "rounds": "auto"}
+    ask = {"domain": domain, "budget": BUDGET}
     with tempfile.TemporaryDirectory() as place:
         write_table(Path(place), precision)
         spark = session()

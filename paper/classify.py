@@ -98,8 +98,9 @@ def _corrected(rows: Matrix, labels: NDArray, epsilon: float, seed: int) -> Rule
         (rows, labels.tolist()),
         domain=gv.Domain(bounds=BOUNDS),
         budget=gv.Budget(epsilon, FIGURE2["delta"]),
-        augment=gv.Labels([0, 1]),
         random_state=seed,
+        labels=gv.Labels([0, 1]),
+        adaptive=False,
     )
     shares = np.clip(made.class_counts / len(rows), 0.05, 0.95)
     shares /= shares.sum()

@@ -22,8 +22,10 @@ def noisy_second_moment(rows: Matrix, epsilon: float, delta: float, seed: int) -
         domain=gv.Domain(data_norm=1.0),
         budget=gv.Budget(epsilon, delta),
         mechanism="paper",
-        allow_unproven=True,  # ε > 1, where the classical formula has no proof
+        allow_unproven=True,
         random_state=seed,
+        assume_centered=True,
+        adaptive=False,
     )
     return made.second_moment
 

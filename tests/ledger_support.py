@@ -1,10 +1,17 @@
 """Small parts that the tests of the ledger share."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import graphveil as gv
 from graphveil.privacy.calibration import analytic_mu, lattice_allowance
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.request import Request
 
 ROWS = np.linspace(-1.0, 1.0, 90).reshape(30, 3)
@@ -22,8 +29,8 @@ def event(epsilon=0.5, delta=1e-6, *, seeded=False, rows_per_person=1, mu=None):
 
 
 def request(key="k", dataset="people", budget=HALF, **changes):
-    asked = {"domain": DOMAIN, "augment": None, "rounds": 1, "mechanism": "default", "allow_unproven": False}
-    return Request(key=key, dataset=dataset, budget=budget, random_state=None, **{**asked, **changes})
+    asked = {"domain": DOMAIN, "budget": budget, "assume_centered": True, "adaptive": False}
+    return Request(key, dataset, ReleaseOptions(**{**asked, **changes}))
 
 
 def opened(url, dataset="people", budget=WHOLE):
@@ -34,6 +41,30 @@ def opened(url, dataset="people", budget=WHOLE):
 
 
 def release(ledger, key=None, budget=HALF, rows=ROWS, **options):
-    return gv.release(
-        rows, **{"domain": DOMAIN, "budget": budget, "dataset": "people", **options}, ledger=ledger, key=key
+    asked = {"domain": DOMAIN, "budget": budget, "assume_centered": True, "adaptive": False, "dataset": "people"}
+    return gv.release(rows, **{**asked, **options}, ledger=ledger, key=key)
+
+
+def can_mount():
+    """Whether there can be a namespace with mounts of its own."""
+    command = ["unshare", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def with_mounts(script, folder):
+    """What a script prints that may mount things, in a namespace of its own."""
+    if not can_mount():
+        pytest.skip("no mount namespace")
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", sys.executable, "-c", script, folder],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout

@@ -40,13 +40,13 @@ def payload(html):
 def small(p, n=3000, **options):
     rows = np.random.default_rng(0).normal(size=(n, p))
     domain = gv.Domain(bounds=(-4, 4), **options)
-    return gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto")
+    return gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6))
 
 
-def simulated(p, n=20_000, epsilon=2.0, columns=None, seed=0, rounds="auto"):
+def simulated(p, n=20_000, epsilon=2.0, columns=None, seed=0, adaptive=True):
     """A seeded release of a small world."""
     truth = gv.simulate.small_world_precision(p, 2 if p < 10 else 4, random_state=seed)
     rows = gv.simulate.gaussian_rows(truth, n, random_state=seed)
     domain = gv.Domain(bounds=(-12, 12), columns=columns or [f"variable {k}" for k in range(p)])
     budget = gv.Budget(epsilon, 1e-6)
-    return gv.release(rows, domain=domain, budget=budget, augment="mean", rounds=rounds, random_state=seed)
+    return gv.release(rows, domain=domain, budget=budget, random_state=seed, adaptive=adaptive)

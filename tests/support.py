@@ -62,6 +62,13 @@ def encoded(rows, domain, augment=None, codes=None):
     return out
 
 
+def asked(augment):
+    """Arguments of gv.release that append this to rows: nothing, a constant ("mean"), or labels."""
+    if augment is None:
+        return {"assume_centered": True}
+    return {} if augment == "mean" else {"labels": augment}
+
+
 def everything_said(error):
     """The message, the whole traceback, and those of all errors behind it, shown or suppressed."""
     said, stack, seen = [], [error], set()

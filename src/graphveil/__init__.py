@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from graphveil.estimators.network import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
     from graphveil.gate import release as release
+    from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning import plan as plan
-    from graphveil.privacy.ledger.book import Ledger as Ledger
     from graphveil.recovery.precision import recover as recover
     from graphveil.report.page import write_report as write_report
     from graphveil.solvers.descent import graphical_lasso as graphical_lasso
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from graphveil.solvers.ridge import ridge_precision as ridge_precision
     from graphveil.solvers.solution import Solution as Solution
     from graphveil.solvers.splitting import admm as admm
-    from graphveil.spec.augment import Constant as Constant
     from graphveil.spec.augment import Labels as Labels
     from graphveil.spec.budget import Budget as Budget
     from graphveil.spec.domain import Domain as Domain
@@ -41,15 +40,14 @@ if TYPE_CHECKING:
     from graphveil.spec.merged import merge_releases as merge_releases
     from graphveil.spec.released import Release as Release
 
-# name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy, numba or opendp.
+# name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy or numba.
 _HOME = {
     "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",
-    "Constant": "graphveil.spec.augment",
     "Domain": "graphveil.spec.domain",
     "Forecast": "graphveil.spec.forecast",
     "Labels": "graphveil.spec.augment",
-    "Ledger": "graphveil.privacy.ledger.book",
+    "Ledger": "graphveil.ledger.ledger",
     "MergedRelease": "graphveil.spec.merged",
     "PrivateGraphicalLasso": "graphveil.estimators.network",
     "PrivateLDA": "graphveil.estimators.lda",

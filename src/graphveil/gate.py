@@ -16,31 +16,24 @@ Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from graphveil.exceptions import (
     GuaranteeError,
-    InvalidParameter,
-    LedgerError,
-    LedgerWarning,
     PrivacyWarning,
     SourceError,
     warn_caller,
 )
-from graphveil.spec import validate
-from graphveil.spec.augment import Augment, Constant, Labels, checked_augment
+from graphveil.ledger.account import Account, LedgerLike
+from graphveil.spec.augment import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
-from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.memory import check_memory
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
+from graphveil.spec.options import ReleaseOptions
+from graphveil.spec.queries import Moments, Query
 from graphveil.spec.released import Release
-from graphveil.spec.request import Request
 from graphveil.spec.rounds import Round
 
 if TYPE_CHECKING:
@@ -48,29 +41,12 @@ if TYPE_CHECKING:
 
     from graphveil.privacy.randomness import NoiseSource
     from graphveil.rows.blocks import Blocks
-    from graphveil.rows.clipping import Encoder, RawRows
     from graphveil.rows.collection import Collection
     from graphveil.rows.unreleased import Statistic
 
-__all__ = ["LedgerLike", "collect", "column_kinds", "labelled_rows", "release"]
+__all__ = ["release"]
 
 _MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
-
-
-class LedgerLike(Protocol):
-    """What the gate asks of a ledger, :class:`graphveil.Ledger` or another; without keys ``charge`` is enough."""
-
-    def charge(self, dataset: str, event: ReleaseEvent, request: Request | None = None) -> None:
-        """Count ``event`` against ``dataset`` durably, or raise; noise is drawn after this returns."""
-        ...
-
-    def stored(self, request: Request) -> Release | None:
-        """The release under the request's key, None for a new key; raise if it is another request's, or was lost."""
-        ...
-
-    def store(self, request: Request, release: Release) -> None:
-        """Keep ``release`` under the key that was charged."""
-        ...
 
 
 def release(
@@ -78,8 +54,9 @@ def release(
     *,
     domain: Domain,
     budget: Budget,
-    rounds: Any = 1,
-    augment: Any = None,
+    assume_centered: bool = False,
+    adaptive: bool = True,
+    labels: Labels | None = None,
     mechanism: str = "default",
     allow_unproven: bool = False,
     ledger: LedgerLike | None = None,
@@ -101,13 +78,15 @@ def release(
         What is assumed of a row, from public knowledge.
     budget : Budget
         The guarantee to keep.
-    rounds : 1 or "auto", default 1
-        One noisy second moment; or several rounds in one event, of which later ones centre, whiten and clip the rows as
-        earlier answers suggest. "auto" reads the rows about eight times and is far more accurate once there are enough
-        rows; :func:`graphveil.recover` makes the most of either.
-    augment : None, "mean", Constant or Labels
-        "mean" releases the mean in the same event; :class:`~graphveil.Labels` class counts and class means (one round).
-        With None rows are taken to have mean zero: bounds scale them and do not shift, and must contain zero.
+    assume_centered : bool, default False
+        Take the rows to have mean zero, and do not release a mean: bounds then scale rows without shifting them, and
+        must contain zero.
+    adaptive : bool, default True
+        Spend the budget in several rounds of one event, of which later ones centre, whiten and clip the rows as earlier
+        answers suggest. It reads the rows about eight times and is far more accurate once there are enough rows. False:
+        one noisy second moment.
+    labels : Labels, optional
+        Release class counts and class means too, in one round (``adaptive=False``).
     mechanism : {"default", "paper"}
         "paper" is Algorithm 1's noise exactly as printed, for comparison: more noise for the same guarantee.
     allow_unproven : bool, default False
@@ -122,7 +101,7 @@ def release(
         release was lost stays spent.
     progress : callable, optional
         Called with the number of rows read so far; starts again with every pass over the rows. Engines (Dask, Spark)
-        report when a pass is complete.
+        report when a pass is complete. Not to be published: it tells how long the records of a file are.
     random_state : int, optional
         None draws from the operating system's entropy. An int is for simulation only: the result is marked as seeded
         and not private, and charged as μ = ∞.
@@ -146,356 +125,166 @@ def release(
     >>> print(out.guarantee)
     (1, 1e-06)-differentially private against replacing one record; the number of records, 5000, is public.
     """
-    if not isinstance(domain, Domain):
-        raise InvalidParameter.of("domain", "a gv.Domain", type(domain).__name__)
-    if not isinstance(budget, Budget):
-        raise InvalidParameter.of("budget", "a gv.Budget", budget)
-    augment = checked_augment(augment)
-    validate.choice("mechanism", mechanism, ["default", "paper"])
-    validate.flag("allow_unproven", allow_unproven)
-    adaptive = _checked_rounds(rounds, mechanism, augment)
-    if mechanism == "paper" and domain.seeks_norm:
-        raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', domain.data_norm)
+    options = ReleaseOptions(domain, budget, assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
     if domain.n_features is not None:
         check_memory(domain.n_features)
-    if (ledger is None) != (dataset is None):
-        raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
-    if ledger is not None and not hasattr(ledger, "charge"):
-        raise InvalidParameter.of("ledger", "a gv.Ledger", ledger)
-    request = None
-    if key is not None:
-        if ledger is None or dataset is None or not hasattr(ledger, "store"):
-            raise InvalidParameter("key needs ledger=gv.Ledger(...): that is where the release is kept.")
-        request = Request(key, dataset, domain, budget, augment, rounds, mechanism, allow_unproven, random_state)
-        found = ledger.stored(request)
-        if found is not None:
-            return found
+    account = Account(ledger, dataset, key, options)
+    found = account.stored()
+    if found is not None:
+        return found
+    account.check_affordable()
 
-    if ledger is not None and dataset is not None and mechanism == "default" and random_state is None:
-        _foresee(ledger, dataset, budget, domain.rows_per_person)
+    from graphveil.privacy.randomness import noise_source  # heavy modules load after the cheap refusals
 
-    # Heavy modules load here, after the cheap refusals.
-    from graphveil.engines import open_engine
-    from graphveil.privacy.randomness import noise_source
-    from graphveil.rows.blocks import open_source
-    from graphveil.rows.collection import Collection
-
-    noise, versions = noise_source(random_state), dict(_versions())
-    blocks: Blocks | Collection
-    if isinstance(source, Collection):
-        _check_collected(source, domain, augment, adaptive=adaptive)
-        blocks, domain = source, source.domain
-    else:
-        elsewhere = open_engine(source, domain, augment)
-        blocks = open_source(source, domain, augment) if elsewhere is None else elsewhere
-        domain = domain.matched_to(blocks.columns, blocks.n_features)
-    check_memory(blocks.n_features)
+    noise, versions = noise_source(options.random_state), dict(_versions())
+    source, domain = _open(source, options)
+    check_memory(source.n_features)
+    if assume_centered:
+        domain.check_contains_zero()
 
     def charge(event: ReleaseEvent) -> None:
         _check_event(event, allow_unproven)
-        if ledger is not None and dataset is not None:
-            ledger.charge(dataset, event, *([] if request is None else [request]))
+        account.charge(event)
 
-    if augment is None:
-        _check_centred(domain)
-    gate = _Gate(blocks, domain, augment, budget, noise, charge, progress, adaptive=adaptive)
-    lost = None
+    gate = _Gate(source, domain, options, noise, charge, progress)
+    failure = None
     try:
         if domain.seeks_norm:
             domain = gate.find_norm()
         if adaptive:
             gate.ask_adaptively()
         elif mechanism == "paper":
-            gate.ask_paper(allow_unproven=allow_unproven)
+            gate.ask_paper()
         else:
             gate.ask([(Moments(domain.radius), 1.0)])
     except SourceError as error:
-        if ledger is None or gate.event is None:
-            raise
-        lost = str(error)
-    if lost is not None:
-        spent = "" if key is None else f" Key {key!r} is spent with it: choose another."
-        raise SourceError(f"{lost} By then the release had been charged, and stays so.{spent}")
+        failure = str(error)
+    if failure is not None:  # raised here, outside of the except block, so that no context comes along
+        raise SourceError(failure) if gate.event is None else account.lost(failure)
     assert gate.event is not None
-    made = Release(gate.event, domain, augment, tuple(gate.rounds), versions)
-    if ledger is not None and request is not None:
-        _store(ledger, request, made)
+    made = Release(gate.event, domain, options.augment, tuple(gate.rounds), versions)
+    account.store(made)
     return made
 
 
-def column_kinds(source: str) -> list[tuple[str, bool]]:
-    """Columns of the first of some files, and whether each can hold numbers: from the schema, without a record."""
-    from graphveil.rows.files import column_kinds
-
-    return column_kinds(source)
-
-
-def collect(domain: Domain, augment: Augment) -> "Collection":
-    """An empty collection of rows to release later: batches are added with ``add``, and nothing is spent."""
+def _open(source: Any, options: ReleaseOptions) -> "tuple[Blocks | Collection, Domain]":
+    """The source, with its schema checked, and the domain that has its columns."""
+    from graphveil.engines import open_engine
+    from graphveil.rows.blocks import open_source
     from graphveil.rows.collection import Collection
 
-    return Collection(domain, augment)
-
-
-def labelled_rows(source: Any, domain: Domain, labels: Labels) -> "tuple[Blocks, Domain]":
-    """Rows with an indicator column for each class but the last, and the domain of all columns together.
-
-    What comes back is a source for :func:`release`. The domain must have bounds.
-    """
-    from graphveil.rows.blocks import open_source
-    from graphveil.rows.indicators import WithIndicators
-
-    blocks = open_source(source, domain, labels)
-    domain = domain.matched_to(blocks.columns, blocks.n_features)
-    wide = WithIndicators(blocks, labels.classes)
-    extra = wide.n_features - blocks.n_features
-    bounds = tuple(
-        [*(end if isinstance(end, tuple) else (end,) * blocks.n_features), *[value] * extra]
-        for end, value in zip(domain.bounds, (0.0, 1.0), strict=True)
-    )
-    return wide, replace(domain, columns=wide.columns, n_features=wide.n_features, bounds=bounds)
-
-
-def _check_collected(collection: "Collection", domain: Domain, augment: Augment, *, adaptive: bool) -> None:
-    """Collected sums answer one question, and only about the rows that they were made of."""
-    if adaptive:
-        raise InvalidParameter.of("rounds", "1 for rows that were collected batch by batch", "auto")
-    if collection.count() == 0:
-        raise SourceError("The source has no rows.")
-    same = domain.matched_to(collection.domain.columns, collection.n_features) == collection.domain
-    if not same or augment != collection.augment:
-        raise InvalidParameter("The domain or the mean setting has changed since the rows were collected.")
-
-
-def _check_centred(domain: Domain) -> None:
-    """Rows that are taken to have mean zero must be able to: their bounds contain zero."""
-    if domain.bounds is None:
-        return
-    _, half, ends = domain.box(shift=False)
-    for column in range(half.size):
-        if ends[0, column] > 0.0 or ends[1, column] < 0.0:
-            name = repr(domain.columns[column]) if domain.columns is not None else str(column)
-            raise InvalidParameter(
-                f"The bounds of column {name} do not contain 0, but augment=None takes rows to have mean zero. Use "
-                'augment="mean", which releases the mean too, or subtract a public centre from the column.'
-            )
-
-
-def _checked_rounds(rounds: Any, mechanism: str, augment: Augment) -> bool:
-    """Whether several rounds were asked for."""
-    if not isinstance(rounds, int | str) or isinstance(rounds, bool) or rounds not in (1, "auto"):
-        raise InvalidParameter.of("rounds", '1 or "auto"', rounds)
-    if mechanism == "paper" and augment is not None:
-        raise InvalidParameter.of("augment", 'None with mechanism="paper"', augment)
-    if rounds == "auto" and mechanism == "paper":
-        raise InvalidParameter.of("rounds", '1 with mechanism="paper"', rounds)
-    if rounds == "auto" and augment not in (None, Constant()):
-        raise InvalidParameter.of("augment", 'None or "mean" with rounds="auto"', augment)
-    return bool(rounds == "auto")
+    domain, augment = options.domain, options.augment
+    if isinstance(source, Collection):
+        source.check_asked(domain, augment, adaptive=options.adaptive)
+        return source, source.domain
+    opened = open_engine(source, domain, augment) or open_source(source, domain, augment)
+    return opened, domain.matched_to(opened.columns, opened.n_features)
 
 
 class _Gate:
-    """Answers questions about the rows with noise, and keeps count. Lives for one call of :func:`release`."""
+    """Asks the evaluator, adds noise, and keeps count. Lives for one call of :func:`release`."""
 
     def __init__(
         self,
-        blocks: "Blocks | Collection",
+        source: "Blocks | Collection",
         domain: Domain,
-        augment: Augment,
-        budget: Budget,
+        options: ReleaseOptions,
         noise: "NoiseSource",
         charge: Callable[[ReleaseEvent], None],
         progress: Callable[[int], None] | None,
-        *,
-        adaptive: bool,
     ) -> None:
         from graphveil.privacy.calibration import analytic_mu, lattice_allowance
+        from graphveil.privacy.mechanisms import check_room
+        from graphveil.rows.evaluator import Evaluator
 
         self.rounds: list[Round] = []
         self.event: ReleaseEvent | None = None  # from the charge on
-        self.mu, self._eta = analytic_mu(budget), lattice_allowance(budget)
-        self._blocks, self._domain, self._budget, self._noise = blocks, domain, budget, noise
-        self._charge, self._progress, self._adaptive, self._augment = charge, progress, adaptive, augment
-        self._whole = (self.mu, self._eta) if adaptive or domain.seeks_norm else None
-        self._encoder = self._encoder_for(domain)
-        self._layout = MomentLayout(blocks.n_features, augment)
-        self._n_rows = 0
-        self._totals: dict[bytes, Statistic] = {}
+        self.mu, self._eta = analytic_mu(options.budget), lattice_allowance(options.budget)
+        self._domain, self._options, self._noise, self._charge = domain, options, noise, charge
+        self._evaluator = Evaluator(source, domain, options.augment, adaptive=options.adaptive, progress=progress)
+        self._whole = (self.mu, self._eta) if options.adaptive or domain.seeks_norm else None
         if self._whole is not None:
-            self._check_lattice()
-
-    def _check_lattice(self) -> None:
-        """Refuse a budget that a later round could not keep: after the charge it would be lost."""
-        from graphveil.privacy.calibration import lattice_step
-
-        p = self._blocks.n_features
-        cells = p * sum(2**level for level in CELL_LEVELS) if self._domain.bounds is not None else 0
-        most = max((p + 1) * (p + 2) // 2 + 1, cells)
-        groups = (NoiseGroup("largest", 1, math.sqrt(2.0)), NoiseGroup("smallest", most, 1.0))
-        lattice_step(1.0, groups, self.mu, self._eta / _MOST_STEPS)
-
-    def _encoder_for(self, domain: Domain) -> "Encoder | RawRows":
-        from graphveil.rows.clipping import Encoder, RawRows
-
-        if domain.seeks_norm:
-            return RawRows(self._blocks.n_features)
-        # Adaptive rounds append their constant to mapped rows; the rows of the domain stay as they are.
-        appended = None if self._adaptive else self._augment
-        return Encoder(domain, appended, shift=self._augment is not None)
+            room = self._eta / _MOST_STEPS
+            check_room(source.n_features, cells=domain.bounds is not None, mu=self.mu, allowed_eta=room)
 
     def find_norm(self) -> Domain:
         """Spend a little on a bound of the rows' norm; return the domain that has it."""
         from graphveil.recovery.norm import check_enough_rows, mu_after_norm, norm_rounds
         from graphveil.recovery.recipe import follow
 
-        check_enough_rows(self.count(), self.mu, self._domain.rows_per_person)
-        norm = follow(norm_rounds(), self.ask)
-        self._domain = replace(self._domain, data_norm=norm)
-        self._encoder = self._encoder_for(self._domain)
+        check_enough_rows(self._evaluator.count(), self.mu, self._domain.rows_per_person)
+        self._domain = replace(self._domain, data_norm=follow(norm_rounds(), self.ask))
+        self._evaluator.use(self._domain)
         self.mu = mu_after_norm(self.mu)
         return self._domain
 
-    def count(self) -> int:
-        """Number of rows, before anything is asked; every later pass must find as many."""
-        from graphveil.rows.accumulate import accumulate
-        from graphveil.rows.collection import Collection
-        from graphveil.rows.statistics import ColumnTotals
-
-        blocks, lattice = self._blocks, self._lattice
-        if self._n_rows > 0:
-            return self._n_rows
-        if isinstance(blocks, Collection) or blocks.counted or lattice is None:
-            self._saw(blocks.count())
-        else:
-            # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
-            edge = np.full(blocks.n_features, lattice.edge)
-            make = partial(_made, [partial(ColumnTotals, -edge, edge)])
-            n_rows, (totals,) = accumulate(blocks, self._encoder, make, self._progress)
-            self._saw(n_rows)
-            self._totals[_window_key(-edge, edge)] = totals
-        return self._n_rows
-
     def ask_adaptively(self) -> None:
-        """Follow the recipe; an engine may keep the rows at hand meanwhile."""
+        """Follow the recipe: it is sent noisy answers, and yields the next questions."""
         from graphveil.recovery.columns import Setting
         from graphveil.recovery.recipe import adaptive_rounds, follow
-        from graphveil.rows.blocks import Blocks
 
-        assert isinstance(self._blocks, Blocks)
-        with self._blocks.kept():
-            p, n, domain = self._blocks.n_features, self.count(), self._domain
-            lattice, person = RowLattice.of(domain, None), domain.rows_per_person
-            setting = Setting(p, n, lattice, domain.radius, self.mu, person, centred=self._augment is None)
-            follow(adaptive_rounds(setting), self.ask)
+        with self._evaluator.kept():
+            space, n, domain = self._evaluator.space, self._evaluator.count(), self._domain
+            facts = (space.n_features, n, space.known_lattice, domain.radius, self.mu, domain.rows_per_person)
+            follow(adaptive_rounds(Setting(*facts, centred=self._options.assume_centered)), self.ask)
 
     def ask(self, asked: list[tuple[Query, float]]) -> list[Round]:
         """Answer questions, each with a share of μ², in one pass over the rows."""
         from graphveil.privacy.mechanisms import step_for
 
-        base, person = self._lattice, self._domain.rows_per_person
-        steps = []
-        for query, share in asked:
-            lattice, layout = self._geometry(query)
-            mu = self.mu * math.sqrt(share)
-            steps.append(step_for(query, lattice, layout, base, person, mu, self._eta / _MOST_STEPS))
+        space, person, eta = self._evaluator.space, self._domain.rows_per_person, self._eta / _MOST_STEPS
+        steps = [step_for(query, space, person, self.mu * math.sqrt(share), eta) for query, share in asked]
         return self._answer([query for query, _ in asked], steps, "default")
 
-    def ask_paper(self, *, allow_unproven: bool) -> None:
+    def ask_paper(self) -> None:
         """The paper's Algorithm 1."""
         from graphveil.privacy.mechanisms import paper_step
 
-        query = Moments(self._domain.radius)
-        lattice, person = self._lattice, self._domain.rows_per_person
-        assert lattice is not None
-        step = paper_step(lattice, self._layout, person, self._budget, allow_unproven=allow_unproven)
+        query, person, options = Moments(self._domain.radius), self._domain.rows_per_person, self._options
+        space, allow = self._evaluator.space, options.allow_unproven
+        step = paper_step(query, space, person, options.budget, allow_unproven=allow)
         self._answer([query], [step], "paper")
 
     def _answer(self, queries: list[Query], steps: list[GaussianStep], mechanism: str) -> list[Round]:
-        statistics = self._summed(queries, steps)
+        statistics = self._evaluator.evaluate(queries)
         if not self.rounds:
             self._charge_once(steps[0], mechanism)
         self._check_spending(steps)
-        answers = [self._noisy(*each) for each in zip(queries, steps, statistics, strict=True)]
+        answers = [self._add_noise(*each) for each in zip(queries, steps, statistics, strict=True)]
         self.rounds += answers
         return answers
 
-    def _summed(self, queries: list[Query], steps: list[GaussianStep]) -> "list[Statistic]":
-        """A statistic for every question, in one pass over the rows (none, if earlier sums have the answer)."""
-        from graphveil.rows.accumulate import accumulate
-        from graphveil.rows.collection import Collection
-
-        if isinstance(self._blocks, Collection):
-            self.count()
-            return [self._blocks.moments()]
-        keys = [_window(query) for query in queries]
-        missing = [i for i, key in enumerate(keys) if key is None or key not in self._totals]
-        made: list[Statistic] = []
-        if missing:
-            n_rows, made = accumulate(
-                self._blocks,
-                self._encoder,
-                partial(_made, [self._maker(queries[i], steps[i]) for i in missing]),
-                self._progress,
-            )
-            self._saw(n_rows)
-        found = dict(zip(missing, made, strict=True))
-        self._totals |= {key: found[i] for i, key in enumerate(keys) if key is not None and i in found}
-        return [found[i] if key is None else self._totals[key] for i, key in enumerate(keys)]
-
-    def _saw(self, n_rows: int) -> None:
-        if n_rows == 0:
-            raise SourceError("The source has no rows.")
-        if self._n_rows not in (0, n_rows):
-            raise SourceError("The source changed between two passes over its rows: it has another number of them.")
-        self._n_rows = n_rows
-
-    def _maker(self, query: Query, step: GaussianStep) -> "Callable[[], Statistic]":
-        """What makes an empty statistic for a question: of public facts alone, because engines send it to the rows."""
-        from graphveil.rows import statistics
-
-        if isinstance(query, ColumnMeans | ColumnSquares):
-            return partial(statistics.ColumnTotals, query.low, query.high)
-        if isinstance(query, CellCounts):
-            return partial(statistics.CellCounter, query, self._encoder.lattice.levels)  # type: ignore[union-attr]
-        edge = math.inf if self._lattice is None else self._lattice.edge
-        if isinstance(query, NormCounts):
-            return partial(statistics.NormCounter, query, edge)
-        lattice, layout = self._geometry(query)
-        if isinstance(query, Moments) and query.row_map is None:
-            return partial(statistics.RowMoments, layout, trace=step.sd("trace") is not None)
-        return partial(statistics.MappedMoments, query, lattice, layout, edge)  # type: ignore[arg-type]
-
-    @property
-    def _lattice(self) -> RowLattice | None:
-        """Of the rows of the domain; None while their norm is not known."""
-        return getattr(self._encoder, "lattice", None)
-
-    def _geometry(self, query: Query) -> tuple[RowLattice | None, MomentLayout]:
-        """Lattice and layout of the rows whose moments are asked for."""
-        p = self._blocks.n_features
-        if isinstance(query, Moments) and query.row_map is not None:
-            return query.lattice(p), MomentLayout(p, Constant() if query.constant else None)
-        if isinstance(query, Excess):
-            return query.lattice(p), MomentLayout(p, None)
-        return self._lattice, self._layout
-
     def _charge_once(self, first: GaussianStep, mechanism: str) -> None:
         mu, eta = self._whole or (first.mu, first.eta)
-        rounds = "adaptive" if self._adaptive else "one"
+        budget, rounds = self._options.budget, "adaptive" if self._options.adaptive else "one"
         person, neighbours = self._domain.rows_per_person, self._domain.neighbours
         self.event = ReleaseEvent(
-            self._budget, mu, eta, mechanism, rounds, self._n_rows, person, neighbours, seeded=self._noise.seeded
+            budget,
+            mu,
+            eta,
+            mechanism,
+            rounds,
+            self._evaluator.count(),
+            person,
+            neighbours,
+            seeded=self._noise.seeded,
         )
         self._charge(self.event)
 
-    def _noisy(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Round:
+    def _check_spending(self, coming: list[GaussianStep]) -> None:
+        """Σ μ² and Σ η of what was drawn and what comes now stay within what was charged, in exact arithmetic."""
+        assert self.event is not None
+        if not self.event.covers([a_round.step for a_round in self.rounds] + coming):
+            raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
+
+    def _add_noise(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Round:
         """Add noise to exact integers; floats are made from the noisy ones only."""
         from graphveil.privacy.mechanisms import draw_noise
 
         # Drawn first: should the sampler fail, no exact number stands in a variable that a reporter could print.
         drawn = draw_noise(step, self._noise)
         exact = statistic.answer(query)
-        factor = self._factor(query)
+        factor = query.unit_factor(self._evaluator.space, self._evaluator.count())
         values = {}
         try:
             for group in step.groups:
@@ -505,66 +294,10 @@ class _Gate:
             exact.clear()  # nor after an interruption here
         return Round(query, step, factor, values)
 
-    def _factor(self, query: Query) -> float:
-        """From integer sums to averages in scaled units; counts stay counts."""
-        if isinstance(query, NormCounts | CellCounts):
-            return 1.0
-        lattice, _ = self._geometry(query)
-        assert lattice is not None
-        unit = lattice.unit
-        power = 1 if isinstance(query, ColumnMeans) else 2
-        return float(unit**power / self._n_rows)
-
-    def _check_spending(self, coming: list[GaussianStep]) -> None:
-        """Σ μ² and Σ η of what was drawn and what comes now stay within what was charged, in exact arithmetic."""
-        steps = [a_round.step for a_round in self.rounds] + coming
-        mu_square = sum(Fraction(step.mu) ** 2 for step in steps)
-        eta = sum(Fraction(step.eta) for step in steps)
-        assert self.event is not None
-        if mu_square > Fraction(self.event.mu) ** 2 or eta > Fraction(self.event.eta):
-            raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
-
 
 def _on_lattice(exact: "NDArray[Any]", exponent: int) -> "NDArray[Any]":
     """Integers in multiples of 2^exponent, rounded down where they are not multiples."""
     return exact << -exponent if exponent <= 0 else exact >> exponent
-
-
-def _window(query: Query) -> bytes | None:
-    """What identifies the column sums that answer a question; None for other questions."""
-    if isinstance(query, ColumnMeans | ColumnSquares):
-        return _window_key(query.low, query.high)
-    return None
-
-
-def _foresee(ledger: LedgerLike, dataset: str, budget: Budget, rows_per_person: int) -> None:
-    """Let a ledger that can say so refuse before any row is read; what counts is its answer to the charge."""
-    from graphveil.privacy.calibration import analytic_mu, lattice_allowance
-
-    if hasattr(ledger, "foresee"):
-        mu, eta = analytic_mu(budget), lattice_allowance(budget)
-        expected = ReleaseEvent(budget, mu, eta, "default", "one", 1, rows_per_person, "replace", seeded=False)
-        ledger.foresee(dataset, expected)
-
-
-def _store(ledger: LedgerLike, request: Request, made: Release) -> None:
-    """Keep a release under its key. What was paid for is not thrown away because it cannot be kept twice."""
-    try:
-        ledger.store(request, made)
-    except LedgerError as error:
-        warn_caller(
-            f"This release was charged and made, but could not be stored under key {request.key!r}: save it now, the "
-            f"ledger will not give it again. {error}",
-            LedgerWarning,
-        )
-
-
-def _window_key(low: "NDArray[np.float64]", high: "NDArray[np.float64]") -> bytes:
-    return low.tobytes() + high.tobytes()
-
-
-def _made(makers: "list[Callable[[], Statistic]]") -> "list[Statistic]":
-    return [make() for make in makers]
 
 
 def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
@@ -584,4 +317,4 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    return {name: version(name) for name in ("graphveil", "numpy", "opendp")}
+    return {name: version(name) for name in ("graphveil", "numpy", "numba")}

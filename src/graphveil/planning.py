@@ -184,7 +184,7 @@ def _rehearse(case: _Case, seed: int, *, intervals: bool = True) -> _Run:
     domain = Domain(bounds=(-case.bounds_in_sd, case.bounds_in_sd), rows_per_person=case.rows_per_person)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
-        made = release(rows, domain=domain, budget=budget, augment="mean", rounds="auto", random_state=seed)
+        made = release(rows, domain=domain, budget=budget, random_state=seed)
         found = recover(made)
     noisy = replace(found.noisy, sampling=found.noisy.sampling * m / case.n)
     n_eff = 1.0 / (1.0 / found.n_eff - 1.0 / m + 1.0 / case.n)

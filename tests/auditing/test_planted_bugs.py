@@ -13,6 +13,7 @@ from graphveil import gate
 from graphveil.exceptions import GuaranteeError
 from graphveil.privacy import mechanisms, randomness, sensitivity
 from graphveil.rows import clipping, statistics
+from graphveil.spec import released
 from graphveil.spec.lattice import MomentLayout
 
 draw = randomness.SecureSource.discrete_gaussian
@@ -20,7 +21,7 @@ draw_noise = mechanisms.draw_noise
 
 
 def at_four_fifths(patch):
-    patch.setattr(randomness.SecureSource, "discrete_gaussian", lambda self, scale, n: draw(self, 0.8 * scale, n))
+    patch.setattr(randomness.SecureSource, "discrete_gaussian", lambda self, scale, n: draw(self, 0.8 * scale // 1, n))
 
 
 def unsymmetrised(patch):
@@ -148,6 +149,7 @@ def first_round_charged_only(patch):
 def and_nobody_counts(patch):
     first_round_charged_only(patch)
     patch.setattr(gate._Gate, "_check_spending", lambda self, coming: None)
+    patch.setattr(released, "check_release", lambda *facts: None)
 
 
 EITHER = {"likelihood ratio", "learned direction"}

@@ -30,7 +30,7 @@ MISTAKES = {
     "no such bounds": (changed(RELEASE, "bounds.toml", "none.toml"), "none.toml does not exist"),
     "bounds are no TOML": (changed(RELEASE, "bounds.toml", "patients.parquet"), "is not a TOML file"),
     "a column that is not there": (changed(RELEASE, "bounds.toml", "height.toml"), "has no column 'height'"),
-    "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "which is not a number"),
+    "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "which is not read as a number"),
     "lower above upper": (changed(RELEASE, "bounds.toml", "upside.toml"), "lower < upper"),
     "three numbers": (changed(RELEASE, "bounds.toml", "three.toml"), "[smallest, largest]"),
     "unknown setting": (changed(RELEASE, "bounds.toml", "more.toml"), "rows_per_person and [bounds] only"),
@@ -73,7 +73,9 @@ def folder(tmp_path, patients, bounds):
         (tmp_path / f"{name}.toml").write_text(f"rows_per_person = 1\n[bounds]\n{text}\n")
     (tmp_path / "more.toml").write_text("epsilon = 1\n[bounds]\nage = [0, 1]\n")
     rows = np.random.default_rng(0).normal(size=(3000, 2))
-    made = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
+    made = gv.release(
+        rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), assume_centered=True, adaptive=False
+    )
     made.save(tmp_path / "good.release")
     (tmp_path / "half.release").write_bytes((tmp_path / "good.release").read_bytes()[:-40])
     return tmp_path

@@ -159,7 +159,7 @@ def surroundings(prepared, graphveil, monkeypatch):
     """Work in the prepared folder, which is the home too; do not wait long for a server that is not there."""
     monkeypatch.chdir(prepared)
     monkeypatch.setenv("HOME", str(prepared))
-    monkeypatch.setattr("graphveil.privacy.ledger.store._OUTAGE", 0.05)
+    monkeypatch.setattr("graphveil.ledger.database._OUTAGE", 0.05)
     return prepared
 
 

@@ -227,7 +227,7 @@ def test_a_card_that_cannot_be_said_changes_nothing(clinic, tmp_path, monkeypatc
 
 
 def test_a_ledger_that_is_away_is_worth_another_try(graphveil, patients, bounds, monkeypatch):
-    monkeypatch.setattr("graphveil.privacy.ledger.store._OUTAGE", 0.1)
+    monkeypatch.setattr("graphveil.ledger.database._OUTAGE", 0.1)
     away = ("--ledger", "postgresql://nobody@127.0.0.1:9/none", "--dataset", "clinic")
     said = graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", bounds, *away, "--json")
     assert said.code == 75, said.text

@@ -74,7 +74,14 @@ def test_show_is_the_card(graphveil, released):
 
 def test_a_seeded_release_is_shown_as_not_private(graphveil, tmp_path):
     rows = np.random.default_rng(0).normal(size=(500, 2))
-    made = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), random_state=1)
+    made = gv.release(
+        rows,
+        domain=gv.Domain(bounds=(-4, 4)),
+        budget=gv.Budget(1.0, 1e-6),
+        random_state=1,
+        assume_centered=True,
+        adaptive=False,
+    )
     made.save(tmp_path / "seeded.release")
     assert "NOT private" in graphveil("show", "seeded.release").out
     facts = graphveil("show", "seeded.release", "--json").json
@@ -265,9 +272,7 @@ def test_a_fit_says_which_columns_drown(graphveil, tmp_path):
     rows = np.random.default_rng(0).normal(size=(3000, 3))
     rows[:, 2] = 0.0
     domain = gv.Domain(bounds={"a": (-4, 4), "b": (-4, 4), "flat": (-1, 1)})
-    gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto").save(
-        tmp_path / "x.release"
-    )
+    gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6)).save(tmp_path / "x.release")
     said = graphveil("fit", "x.release", "-o", "x.csv")
     assert "nothing about them is to be read: flat." in " ".join(said.out.split())
     with pytest.warns(gv.exceptions.PrivacyWarning, match="flat"):

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import bill_of_materials
 import changelog
 import minimum_versions
 import numpy as np
@@ -24,8 +23,8 @@ def plain(name):
 
 
 def test_every_dependency_is_locked_with_version_and_hash_and_without_a_place():
-    lines = [line for line in LOCK.splitlines() if not line.startswith("#")]
-    pinned = [re.fullmatch(r"([\w.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines]
+    entries = LOCK.replace("\\\n", " ").splitlines()
+    pinned = [re.fullmatch(r"([\w.-]+)==(\S+)( ; .+?)? ( *--hash=sha256:[0-9a-f]{64} ?)+", entry) for entry in entries]
     assert all(pinned)
     names = {plain(match[1]) for match in pinned}
     wanted = {plain(re.match(r"[\w-]+", text)[0]) for text in minimum_versions.oldest()}
@@ -45,18 +44,6 @@ def test_what_the_guarantee_rests_on_is_a_version_that_the_tests_have_seen(name)
         return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
     assert number(low) <= number(importlib.metadata.version(name)) < number(high)
-
-
-def test_the_bill_lists_what_graphveil_needs_and_nothing_of_the_tests():
-    bill = bill_of_materials.bill()
-    listed = {item["name"]: item["version"] for item in bill["components"]}
-    assert {"numpy", "opendp", "numba", "llvmlite", "pyarrow", "scipy", "scikit-learn"} <= set(listed)
-    assert not {"pytest", "hypothesis", "mypy", "graphveil"} & set(listed)
-    assert listed["numpy"] == np.__version__
-    assert {link["ref"] for link in bill["dependencies"]} == {
-        item["bom-ref"] for item in [*bill["components"], bill["metadata"]["component"]]
-    }
-    assert all(item["licenses"][0]["license"]["name"] != "unknown" for item in bill["components"])
 
 
 OFFLINE = """
@@ -95,7 +82,13 @@ def test_no_module_imports_a_network_library():
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o027])
 def test_a_release_has_the_permissions_that_the_user_gives_to_new_files(mask, tmp_path):
-    made = gv.release(np.zeros((3, 2)), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-6))
+    made = gv.release(
+        np.zeros((3, 2)),
+        domain=gv.Domain(bounds=(-1, 1)),
+        budget=gv.Budget(1.0, 1e-6),
+        assume_centered=True,
+        adaptive=False,
+    )
     before = os.umask(mask)
     try:
         made.save(tmp_path / "x.release")

@@ -18,20 +18,18 @@ CALLS = {
     "adaptive": {
         "domain": gv.Domain(columns=NAMES, bounds=(-40, 40)),
         "budget": gv.Budget(8.0, 1e-6),
-        "augment": "mean",
-        "rounds": "auto",
         "random_state": 1,
     },
     "a private norm": {
         "domain": gv.Domain(columns=NAMES, data_norm="private"),
         "budget": gv.Budget(4.0, 1e-6),
-        "rounds": "auto",
         "random_state": 2,
     },
     "labels": {
         "domain": gv.Domain(columns=NAMES, bounds=(-9, 9), data_norm=1.5),
         "budget": gv.Budget(1.0, 1e-6),
-        "augment": gv.Labels(["down", "up", "gone"], column="label"),
+        "labels": gv.Labels(["down", "up", "gone"], column="label"),
+        "adaptive": False,
         "random_state": 3,
     },
 }

@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import uuid
+from itertools import pairwise
 
 import dask
 import dask.array
@@ -14,6 +15,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 import graphveil as gv
+import graphveil.engines.dask
+import graphveil.rows.partitions
 from engines.reference import CALLS, EXPECTED, FRAME, NAMES, ROWS, Ledger, assert_same_bits
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import Outcome, combined
@@ -83,7 +86,49 @@ def check_file(folder, caplog):
     assert_same_bits(dask.dataframe.read_parquet(folder / "rows.parquet", split_row_groups=1), ["labels"])
 
 
-CHECKS = [check_same_bits, check_killed_worker, check_failing_partitions, check_file]
+# What a tree could do to the outcomes of four partitions of unequal lengths before it adds them.
+FAULTS = {
+    "the last is lost": lambda found: found[:-1],
+    "the first is lost": lambda found: found[1:],
+    "all but one are lost": lambda found: found[:1],
+    "all are lost": lambda found: [],
+    "one comes twice": lambda found: [*found, found[1]],
+    "one is invented": lambda found: [*found, Outcome((4,), found[0].words)],
+    "one stands for another": lambda found: [*found[:-1], Outcome((3,), found[0].words)],
+    "one has a part of its sum": lambda found: [Outcome(one.parts, one.words[:-1]) for one in found],
+}
+
+
+def check_faults(folder, caplog):
+    """A lost, doubled or invented partition is noticed before anything is spent, in one round and in many."""
+    cuts = [0, 500, 1200, 1900, 3000]
+    pieces = [dask.delayed(FRAME[start:end]) for start, end in pairwise(cuts)]
+    source = dask.dataframe.from_delayed(pieces, meta=FRAME[:0])
+    assert_same_bits(source, ["labels"])
+    for kind, fault in FAULTS.items():
+        for call in CALLS:
+            ledger = Ledger()
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(graphveil.engines.dask, "combined", lambda found, fault=fault: combined(fault(found)))
+                with pytest.raises(SourceError, match=r"The engine has lost|counted twice by the engine"):
+                    gv.release(source, ledger=ledger, dataset=kind, **CALLS[call])
+            assert ledger.charged == []
+    with pytest.MonkeyPatch.context() as patch:
+        whole = type(source).to_delayed
+        patch.setattr(type(source), "to_delayed", lambda self: whole(self)[:-1])
+        with pytest.raises(SourceError, match="Dask has lost a partition"):
+            gv.release(source, **CALLS["labels"])
+
+
+def check_other_version(folder, caplog):
+    """A worker with other code could clip in another way than the noise was made for."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphveil.rows.partitions, "installed_version", lambda: "0.0.1")
+        with pytest.raises(SourceError, match=r"A worker of the engine has graphveil \d.*, and 0\.0\.1 asks it"):
+            gv.release(frame(), **CALLS["labels"])
+
+
+CHECKS = [check_same_bits, check_killed_worker, check_failing_partitions, check_file, check_faults, check_other_version]
 
 
 def test_a_cluster_from_end_to_end(client, tmp_path, caplog):
@@ -114,7 +159,7 @@ def test_a_wrong_schema_is_named(kind):
 
 
 def test_labels_beside_the_rows_and_batches_are_refused():
-    options = CALLS["labels"] | {"augment": gv.Labels(["up"])}
+    options = CALLS["labels"] | {"labels": gv.Labels(["up"])}
     with pytest.raises(SourceError, match="must be a column of theirs"):
         gv.release(frame(), **options)
     with pytest.raises(SourceError, match="with no labels beside it"):
@@ -133,6 +178,15 @@ def test_progress_is_told_when_a_pass_is_complete():
     gv.release(frame(), progress=seen.append, **CALLS["adaptive"])
     assert set(seen) == {3000}
     assert len(seen) >= 7
+
+
+def test_what_is_no_partition_is_refused_without_a_word_of_it(capfd, caplog):
+    """A task that raised would be logged with its arguments, which are records."""
+    rows = dask.array.from_array(np.full((6, 4), float(CANARY)), chunks=(3, 4))
+    for change in (np.ndarray.tolist, lambda part: None, lambda part: part[0, 0]):
+        with pytest.raises(SourceError, match=r"A partition is a (list|NoneType|float64)") as caught:
+            gv.release(rows.map_blocks(change, dtype=float, meta=np.empty((0, 4))), **CALLS["adaptive"])
+        assert CANARY not in everything_said(caught.value) + caplog.text + "".join(capfd.readouterr())
 
 
 def test_a_partition_counts_once():

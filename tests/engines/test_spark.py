@@ -2,12 +2,14 @@
 
 import os
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import graphveil as gv
+import graphveil.engines.spark
 from engines.reference import CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
 from graphveil.engines.spark import _adding, _outcome, _row
 from graphveil.exceptions import SourceError
@@ -105,7 +107,7 @@ def check_wrong_schema(session, files, folder):
         with pytest.raises(SourceError, match=message):
             gv.release(source, **CALLS["adaptive"])
     with pytest.raises(SourceError, match="must be a column of theirs"):
-        gv.release(frame, **(CALLS["labels"] | {"augment": gv.Labels(["up"])}))
+        gv.release(frame, **(CALLS["labels"] | {"labels": gv.Labels(["up"])}))
 
 
 def check_columns_that_nobody_asked_for(session, files, folder):
@@ -120,16 +122,104 @@ def check_columns_that_nobody_asked_for(session, files, folder):
     assert made.columns[0] == "a.ge"
     assert np.array_equal(made.second_moment, EXPECTED["labels"].second_moment)
     with pytest.raises(SourceError, match="Column 'ts' has type timestamp"):
-        gv.release(frame, domain=gv.Domain(bounds={"ts": (0, 1)}), budget=gv.Budget(1.0, 1e-6))
+        gv.release(
+            frame,
+            domain=gv.Domain(bounds={"ts": (0, 1)}),
+            budget=gv.Budget(1.0, 1e-6),
+            assume_centered=True,
+            adaptive=False,
+        )
     stream = session.readStream.format("rate").load()
     with pytest.raises(SourceError, match="is a stream"):
-        gv.release(stream, domain=gv.Domain(bounds={"value": (0, 1)}), budget=gv.Budget(1.0, 1e-6))
+        gv.release(
+            stream,
+            domain=gv.Domain(bounds={"value": (0, 1)}),
+            budget=gv.Budget(1.0, 1e-6),
+            assume_centered=True,
+            adaptive=False,
+        )
     with pytest.raises(SourceError, match="Did you mean 'age'"):
-        gv.release(frame, domain=gv.Domain(bounds={"AGE": (0, 1)}), budget=gv.Budget(1.0, 1e-6))
+        gv.release(
+            frame,
+            domain=gv.Domain(bounds={"AGE": (0, 1)}),
+            budget=gv.Budget(1.0, 1e-6),
+            assume_centered=True,
+            adaptive=False,
+        )
+
+
+def faults():
+    """What could become of the outcome of a partition, one of four; in here, so that executors get it by value."""
+
+    def renumbered(row, part):
+        from graphveil.engines.spark import _outcome, _row
+        from graphveil.rows.partitions import Outcome
+
+        (found,) = row.to_pylist()
+        return _row(found["piece"], Outcome((part,), _outcome(found).words))
+
+    return {
+        "none": lambda part, rows: rows,
+        "the last is lost": lambda part, rows: [] if part == 3 else rows,
+        "one in the middle is lost": lambda part, rows: [] if part == 1 else rows,
+        "all are lost": lambda part, rows: [],
+        "one comes twice": lambda part, rows: [*rows, *rows] if part == 2 else rows,
+        "one is invented": lambda part, rows: [*rows, *(renumbered(row, 4) for row in rows if part == 0)],
+        "one stands for another": lambda part, rows: [
+            *(row for row in rows if part != 3),
+            *(renumbered(row, 3) for row in rows if part == 0),
+        ],
+    }
+
+
+class Faulty:
+    """A frame of a real session in which something becomes of what executors return."""
+
+    def __init__(self, frame, fault):
+        self.frame, self.fault = frame, fault
+
+    def mapInArrow(self, function, schema):
+        fault = self.fault
+
+        def changed(batches):
+            from pyspark import TaskContext
+
+            yield from fault(TaskContext.get().partitionId(), list(function(batches)))
+
+        return self.frame.mapInArrow(changed, schema)
+
+    def __getattr__(self, name):
+        return getattr(self.frame, name)
+
+
+def check_faults(session, files, folder):
+    """A lost, doubled or invented partition is noticed before anything is spent, in one round and in many."""
+    for number, (start, end) in enumerate(pairwise([0, 500, 1200, 1900, 3000])):
+        FRAME[start:end].to_parquet(folder / f"{number}.parquet")
+    one_a_file = {"spark.sql.files.maxPartitionBytes": 2**20, "spark.sql.files.openCostInBytes": 2**20}
+    for name, value in one_a_file.items():
+        session.conf.set(name, value)
+    frame = session.read.parquet(str(folder))
+    narrowed = graphveil.engines.spark._narrowed
+    for kind, fault in faults().items():
+        for call in ["labels"] if kind != "the last is lost" else CALLS:
+            ledger = Ledger()
+            with pytest.MonkeyPatch.context() as patch:
+                faulty = lambda *given, fault=fault: Faulty(narrowed(*given), fault)  # noqa: E731
+                patch.setattr(graphveil.engines.spark, "_narrowed", faulty)
+                if kind == "none":
+                    assert_same_bits(frame, [call])
+                    continue
+                with pytest.raises(SourceError, match=r"The engine has lost|counted twice by the engine"):
+                    gv.release(frame, ledger=ledger, dataset=kind, **CALLS[call])
+            assert ledger.charged == []
+    for name in one_a_file:
+        session.conf.unset(name)
 
 
 CHECKS = [
     check_same_bits,
+    check_faults,
     check_killed_executor,
     check_truncated_file,
     check_wrong_schema,
@@ -153,7 +243,7 @@ def test_types_of_columns_and_sums_in_many_pieces(session):
     more = [f"cast(a + {j} as float) x{j}" for j in range(380)]
     frame = frame.selectExpr("cast(a as boolean) a", "cast(b as decimal(9, 2)) b", "nullif(c, 0) c", *more)
     domain = gv.Domain(columns=["a", "b", "c", *(f"x{j}" for j in range(380))], bounds=(-1, 400))
-    options = {"domain": domain, "budget": gv.Budget(1.0, 1e-6), "augment": "mean", "random_state": 0}
+    options = {"domain": domain, "budget": gv.Budget(1.0, 1e-6), "adaptive": False, "random_state": 0}
     with_nulls = np.where(values == 0, [0, 0, np.nan], values)
     wide = np.hstack([with_nulls, values[:, :1] + np.arange(380)])
     assert gv.release(frame, **options) == gv.release(wide, **options)

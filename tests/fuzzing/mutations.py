@@ -95,6 +95,19 @@ def mutated_release(content, rng):
     return assembled(header, numbers)
 
 
+def mutated_numbers(content, rng):
+    """The bytes of a release with a few numbers changed as a forger would: within reason, and the checksum right."""
+    header, arrays = release_file.decode(content, "x")
+    for _ in range(rng.choice([1, 1, 2, 5])):
+        group = rng.choice(arrays)
+        values = group[rng.choice([name for name in group if group[name].size])]
+        at = slice(None) if rng.random() < 0.15 else rng.randrange(values.size)
+        values[at] = rng.choice([0.0, 1.0, -1.0, 900.0, -900.0, 2.0**20, -(2.0**20), 2.0**30, 1e-300, 1e150])
+        if rng.random() < 0.6:
+            values[at] = rng.choice([-1.0, 0.5, 2.0, 1e-3, 1e3]) * values[at]
+    return release_file.encode(header, arrays)
+
+
 def assembled(header, numbers):
     """Bytes of a release with any header and numbers, and the checksum that belongs to them."""
     text = json.dumps(header).encode("utf-8", "surrogatepass")

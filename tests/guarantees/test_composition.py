@@ -12,8 +12,10 @@ from graphveil.privacy import calibration, randomness
 from graphveil.privacy.mechanisms import step_for
 from graphveil.recovery import recipe
 from graphveil.rows import statistics
+from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, RowMap
+from graphveil.spec.row_space import RowSpace
 
 BUDGET = gv.Budget(1.0, 1e-6)
 P = 4
@@ -29,7 +31,7 @@ def statistic_for(query, lattice):
         return statistics.CellCounter(query, lattice.levels)
     if isinstance(query, NormCounts):
         return statistics.NormCounter(query)
-    augment = gv.Constant() if isinstance(query, Moments) and query.constant else None
+    augment = Constant() if isinstance(query, Moments) and query.constant else None
     return statistics.MappedMoments(query, query.lattice(P), MomentLayout(P, augment))
 
 
@@ -64,7 +66,7 @@ def by_kind(rounds):
 
 
 def adaptive(domain=DOMAIN, epsilon=3.0, **options):
-    return gv.release(ROWS, domain=domain, budget=gv.Budget(epsilon, 1e-6), augment="mean", rounds="auto", **options)
+    return gv.release(ROWS, domain=domain, budget=gv.Budget(epsilon, 1e-6), **options)
 
 
 @pytest.fixture(scope="module")
@@ -110,16 +112,12 @@ def test_every_round_hides_all_rows_of_a_person():
     """The noise that a round drew is at least that of its own question, lattice, share and rows per person."""
     domain = gv.Domain(bounds=(-60, 60), n_features=P, rows_per_person=2)
     rounds = [a_round for seed in range(5) for a_round in adaptive(domain, epsilon=15.0, random_state=seed).rounds]
-    base = RowLattice.of(domain, None)
+    space = RowSpace.of(domain, Constant(), None)
     kinds = {type(a_round.query) for a_round in rounds}
     assert kinds == {ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, Excess}
     for a_round in rounds:
         query, step = a_round.query, a_round.step
-        lattice, layout = base, MomentLayout(P, gv.Constant())
-        if isinstance(query, Moments | Excess):
-            constant = isinstance(query, Moments) and query.constant > 0
-            lattice, layout = query.lattice(P), MomentLayout(P, gv.Constant() if constant else None)
-        needed = step_for(query, lattice, layout, base, 2, step.mu, 2.0**-70)
+        needed = step_for(query, space, 2, step.mu, step.eta)
         assert step.sensitivity >= needed.sensitivity
         for group in needed.groups:
             assert step.sd(group.name) >= group.sd, (type(query), group.name)
@@ -133,8 +131,8 @@ def test_seeded_rounds_are_charged_as_infinite():
 
 def test_one_charge_before_the_first_draw(monkeypatch):
     diary = []
-    draw = randomness._opendp_draw
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda m, n: (diary.append("draw"), draw(m, n))[1])
+    draw = randomness.draw_discrete_gaussian
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda m, n: (diary.append("draw"), draw(m, n))[1])
 
     class Ledger:
         def charge(self, dataset, event):
@@ -166,7 +164,7 @@ def test_questions_of_one_pass_are_counted_together_before_any_is_answered(monke
 
     drawn = []
     monkeypatch.setattr(recipe, "adaptive_rounds", greedy)
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda measurement, count: drawn.append(count))
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda scale, count: drawn.append(count))
     with pytest.raises(GuaranteeError, match="would cost more than was charged"):
         adaptive()
     assert not drawn
@@ -214,8 +212,8 @@ def test_the_reserve_covers_rounding_to_a_coarse_lattice():
 @pytest.mark.parametrize("p", [1, 40])
 def test_the_lattice_never_outgrows_the_reserve(mu, p):
     """The less a step may spend, the more noise it has, and the coarser a lattice the noise alone would allow."""
-    lattice = RowLattice.of(gv.Domain(bounds=(-1, 1), n_features=p), None)
-    step = step_for(Moments(1.0), lattice, MomentLayout(p, None), lattice, 1, mu, 2.0**-50)
+    space = RowSpace.of(gv.Domain(bounds=(-1, 1), n_features=p), None, None)
+    step = step_for(Moments(1.0), space, 1, mu, 2.0**-50)
     count = sum(group.count for group in step.groups)
     assert step.lattice > 0 or mu == 1.0
     moved = 2.0**step.lattice * np.sqrt(2 * count) if step.lattice > 0 else 0.0

@@ -14,6 +14,7 @@ from graphveil.privacy.mechanisms import step_for
 from graphveil.rows.statistics import CellCounter, ColumnTotals, NormCounter
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, NormCounts, RowMap
+from graphveil.spec.row_space import RowSpace
 from support import exact_sums
 
 MU = 0.25
@@ -31,7 +32,8 @@ def squared_move(one, other, domain, query, make):
 
 def hidden(query, encoder, p, rows_per_person):
     """(sd·μ)²: how far the answer may move."""
-    step = step_for(query, encoder.lattice, MomentLayout(p, None), encoder.lattice, rows_per_person, MU, 2.0**-70)
+    space = RowSpace(p, encoder.lattice, MomentLayout(p, None))
+    step = step_for(query, space, rows_per_person, MU, 2.0**-70)
     return (Fraction(step.groups[0].sd) * Fraction(MU)) ** 2
 
 

@@ -25,13 +25,13 @@ class Diary:
     def __init__(self, monkeypatch=None, refuse=False):
         self.entries, self.events, self.refuse = [], [], refuse
         if monkeypatch is not None:
-            draw = randomness._opendp_draw
+            draw = randomness.draw_discrete_gaussian
 
             def watched(scale, count):
                 self.entries.append("draw")
                 return draw(scale, count)
 
-            monkeypatch.setattr(randomness, "_opendp_draw", watched)
+            monkeypatch.setattr(randomness, "draw_discrete_gaussian", watched)
 
     def charge(self, dataset, event):
         if self.refuse:
@@ -49,6 +49,8 @@ def test_reading_then_charge_then_noise(monkeypatch):
         ledger=diary,
         dataset="patients",
         progress=lambda done: diary.entries.append("read"),
+        assume_centered=True,
+        adaptive=False,
     )
     assert diary.entries[0] == "read"
     assert diary.entries.count("charge") == 1
@@ -60,7 +62,9 @@ def test_reading_then_charge_then_noise(monkeypatch):
 
 def test_what_is_charged_is_what_was_drawn():
     diary = Diary()
-    item = gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d")
+    item = gv.release(
+        ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d", assume_centered=True, adaptive=False
+    )
     (_, event), *_ = diary.events
     assert math.sqrt(sum(r.step.mu**2 for r in item.rounds)) <= event.mu
     assert sum(r.step.eta for r in item.rounds) <= event.eta
@@ -71,7 +75,7 @@ def test_what_is_charged_is_what_was_drawn():
 def test_a_refused_charge_draws_nothing(monkeypatch):
     diary = Diary(monkeypatch, refuse=True)
     with pytest.raises(GraphveilError, match="no budget left"):
-        gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d")
+        gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d", assume_centered=True, adaptive=False)
     assert "draw" not in diary.entries
 
 
@@ -96,14 +100,14 @@ class Interrupted:
         ({"source": [ROWS, ROWS[:, :2]]}, GraphveilError),
         ({"mechanism": "nonsense"}, GraphveilError),
         ({"mechanism": "paper", "budget": gv.Budget(1.5, 1e-6)}, GraphveilError),
-        ({"augment": "median"}, GraphveilError),
-        ({"rounds": 2}, GraphveilError),
-        ({"rounds": "all"}, GraphveilError),
-        ({"rounds": True}, GraphveilError),
-        ({"rounds": "auto", "source": ROWS[:0]}, GraphveilError),
-        ({"rounds": "auto", "mechanism": "paper"}, GraphveilError),
-        ({"rounds": "auto", "augment": gv.Labels(["a"])}, GraphveilError),
-        ({"rounds": 0}, GraphveilError),
+        ({"labels": "median"}, GraphveilError),
+        ({"adaptive": 2}, GraphveilError),
+        ({"adaptive": "all"}, GraphveilError),
+        ({"assume_centered": 1}, GraphveilError),
+        ({"adaptive": True, "source": ROWS[:0]}, GraphveilError),
+        ({"adaptive": True, "mechanism": "paper"}, GraphveilError),
+        ({"adaptive": True, "assume_centered": False, "labels": gv.Labels(["a"])}, GraphveilError),
+        ({"adaptive": 0}, GraphveilError),
         ({"random_state": "seed"}, GraphveilError),
         ({"random_state": -1}, GraphveilError),
         ({"budget": (1.0, 1e-6)}, GraphveilError),
@@ -124,21 +128,30 @@ def test_a_failure_of_the_sampler_after_the_charge_shows_nothing_and_stays_spent
     def fails(scale, count):
         raise MemoryError
 
-    monkeypatch.setattr(randomness, "_opendp_draw", fails)
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", fails)
     with pytest.raises(MemoryError):
-        gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d")
+        gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d", assume_centered=True, adaptive=False)
     assert diary.entries == ["charge"]
 
 
 def test_a_sampler_that_returns_too_little_is_caught(monkeypatch):
-    monkeypatch.setattr(randomness, "_opendp_draw", lambda scale, count: np.zeros(count - 1, dtype=np.int64))
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda scale, count: np.zeros(count - 1, dtype=np.int64))
     with pytest.raises(GraphveilError, match="wrong number of values"):
-        gv.release(ROWS, domain=DOMAIN, budget=BUDGET)
+        gv.release(ROWS, domain=DOMAIN, budget=BUDGET, assume_centered=True, adaptive=False)
 
 
 def test_seeded_releases_are_charged_as_infinite_and_say_so():
     diary = Diary()
-    item = gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d", random_state=1)
+    item = gv.release(
+        ROWS,
+        domain=DOMAIN,
+        budget=BUDGET,
+        ledger=diary,
+        dataset="d",
+        random_state=1,
+        assume_centered=True,
+        adaptive=False,
+    )
     assert diary.events[0][1].charged_mu == math.inf
     assert item.seeded
     assert not item.event.keeps_budget
@@ -151,18 +164,26 @@ def test_seeded_releases_are_charged_as_infinite_and_say_so():
 def test_ledger_and_dataset_go_together():
     for arguments in ({"ledger": Diary()}, {"dataset": "d"}):
         with pytest.raises(GraphveilError, match="ledger and dataset go together"):
-            gv.release(ROWS, domain=DOMAIN, budget=BUDGET, **arguments)
+            gv.release(ROWS, domain=DOMAIN, budget=BUDGET, **arguments, assume_centered=True, adaptive=False)
 
 
 def test_what_cannot_charge_is_refused_before_rows_are_read():
     with pytest.raises(GraphveilError, match=r"ledger must be a gv\.Ledger, got 'ledger\.db'"):
-        gv.release(Broken(), domain=DOMAIN, budget=BUDGET, ledger="ledger.db", dataset="d")
+        gv.release(
+            Broken(),
+            domain=DOMAIN,
+            budget=BUDGET,
+            ledger="ledger.db",
+            dataset="d",
+            assume_centered=True,
+            adaptive=False,
+        )
 
 
 def test_delta_of_one_over_n_is_warned_about():
     with pytest.warns(PrivacyWarning, match="at least 1/n"):
-        gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(1.0, 1 / 30))
-    gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(1.0, 1 / 31))
+        gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(1.0, 1 / 30), assume_centered=True, adaptive=False)
+    gv.release(ROWS, domain=DOMAIN, budget=gv.Budget(1.0, 1 / 31), assume_centered=True, adaptive=False)
 
 
 PATIENT = """
@@ -217,7 +238,8 @@ def impatient(*arguments):
 accumulate._hand_over = impatient
 """
 RELEASE = """
-gv.release(np.zeros((30_000, 3)), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-6))  # several pieces
+rows = np.zeros((30_000, 3))  # several pieces
+gv.release(rows, domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-6), assume_centered=True, adaptive=False)
 """
 
 
@@ -250,8 +272,6 @@ def test_a_budget_that_a_later_round_could_not_keep_is_refused_before_the_charge
                 rows,
                 domain=gv.Domain(bounds=(-40, 40)),
                 budget=gv.Budget(float(epsilon), 1e-6),
-                augment="mean",
-                rounds="auto",
                 ledger=Ledger(),
                 dataset="d",
             )
@@ -284,18 +304,42 @@ WIDE = gv.Domain(bounds=(-4, 4), n_features=2)
 def test_what_cannot_be_charged_is_refused_before_a_row_is_read(tmp_path):
     ledger, batches, begun = passes(tmp_path / "ledger.db", 1.0)
     with pytest.raises(gv.exceptions.BudgetExceeded, match="was not charged"):
-        gv.release(batches, domain=WIDE, budget=gv.Budget(2.0, 1e-6), ledger=ledger, dataset="people")
+        gv.release(
+            batches,
+            domain=WIDE,
+            budget=gv.Budget(2.0, 1e-6),
+            ledger=ledger,
+            dataset="people",
+            assume_centered=True,
+            adaptive=False,
+        )
     with pytest.raises(gv.exceptions.LedgerError, match="no data set 'others'"):
-        gv.release(batches, domain=WIDE, budget=gv.Budget(0.5, 1e-6), ledger=ledger, dataset="others")
+        gv.release(
+            batches,
+            domain=WIDE,
+            budget=gv.Budget(0.5, 1e-6),
+            ledger=ledger,
+            dataset="others",
+            assume_centered=True,
+            adaptive=False,
+        )
     assert begun == []
-    gv.release(batches, domain=WIDE, budget=gv.Budget(1.0, 1e-6), ledger=ledger, dataset="people")  # to the last bit
+    gv.release(
+        batches,
+        domain=WIDE,
+        budget=gv.Budget(1.0, 1e-6),
+        ledger=ledger,
+        dataset="people",
+        assume_centered=True,
+        adaptive=False,
+    )  # to the last bit
     assert len(ledger.history("people")) == 1
 
 
 @pytest.mark.parametrize(("fails_at", "charged"), [(1, False), (3, True)])
 def test_a_source_that_fails_after_the_charge_says_so(tmp_path, fails_at, charged):
     ledger, batches, _ = passes(tmp_path / "ledger.db", 4.0, fails_at)
-    ask = {"domain": WIDE, "budget": gv.Budget(1.0, 1e-6), "rounds": "auto", "dataset": "people"}
+    ask = {"domain": WIDE, "budget": gv.Budget(1.0, 1e-6), "assume_centered": True, "dataset": "people"}
     with pytest.raises(SourceError) as caught:
         gv.release(batches, **ask, ledger=ledger, key="a")
     assert ("had been charged, and stays so. Key 'a' is spent" in str(caught.value)) == charged

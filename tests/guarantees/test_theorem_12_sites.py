@@ -9,6 +9,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter, ReleaseFileError
 from graphveil.spec.gdp import delta_of
+from support import asked
 
 P = 4
 MODEL = gv.simulate.paper_model(3, p=P)
@@ -19,13 +20,15 @@ SITES = [slice(0, 6000), slice(6000, 16_000), slice(16_000, 40_000)]
 
 
 def site(rows, epsilon=1.0, delta=1e-6, **options):
-    options = {"domain": DOMAIN, "augment": "mean"} | options
+    options = {"domain": DOMAIN, "adaptive": False} | options
     return gv.release(rows, budget=gv.Budget(epsilon, delta), **options)
 
 
-def sites(rounds=1, seed=None, rows=ROWS, **options):
+def sites(adaptive=False, seed=None, rows=ROWS, **options):
     seeds = [None if seed is None else seed + i for i in range(3)]
-    return [site(rows[part], rounds=rounds, random_state=s, **options) for part, s in zip(SITES, seeds, strict=True)]
+    return [
+        site(rows[part], adaptive=adaptive, random_state=s, **options) for part, s in zip(SITES, seeds, strict=True)
+    ]
 
 
 # ------------------------------------------------------------------ the guarantee
@@ -75,14 +78,14 @@ def test_one_seeded_part_marks_the_whole():
 
 # ------------------------------------------------------------------ the numbers
 @pytest.mark.parametrize("augment", [None, "mean"])
-@pytest.mark.parametrize("rounds", [1, "auto"])
-def test_rows_weigh_to_the_second_moment_of_pooled_rows(rounds, augment):
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_rows_weigh_to_the_second_moment_of_pooled_rows(adaptive, augment):
     """At an ε that leaves no noise to speak of: the pooled moments, between-site differences included."""
     shifts = (
         np.zeros((40_000, P)) if augment is None else np.repeat([[0.0], [1.0], [-0.5]], [6000, 10_000, 24_000], axis=0)
     )
     rows = ROWS + shifts
-    merged = gv.merge_releases(sites(rounds, rows=rows, epsilon=25.0, delta=1e-5, augment=augment))
+    merged = gv.merge_releases(sites(adaptive, rows=rows, epsilon=25.0, delta=1e-5, **asked(augment)))
     pooled = np.cov(rows.T, bias=True) if augment else rows.T @ rows / len(rows)
     np.testing.assert_allclose(merged.second_moment, pooled, atol=0.02)
     np.testing.assert_allclose(gv.recover(merged).covariance, pooled, atol=0.03)
@@ -120,7 +123,7 @@ def test_inverse_variance_is_less_noisy_than_rows_where_budgets_differ():
 
 
 def test_estimators_fit_a_merged_release():
-    merged = gv.merge_releases(sites("auto", seed=5))
+    merged = gv.merge_releases(sites(adaptive=True, seed=5))
     for estimator in (gv.PrivatePrecision, gv.PrivateRidge, gv.PrivateGraphicalLasso):
         model = estimator(1.0, 1e-6, bounds=(-5, 6)).fit_release(merged)
         np.testing.assert_allclose(model.precision_, MODEL, atol=0.25)
@@ -137,7 +140,7 @@ def test_four_sites_beat_one_and_near_the_pool():
     errors = []
     for seed in range(5):
         rows = gv.simulate.gaussian_rows(model, 40_000, random_state=seed)
-        how = {"domain": gv.Domain(bounds=(-6, 6)), "rounds": "auto"}
+        how = {"domain": gv.Domain(bounds=(-6, 6)), "adaptive": True}
         parts = [site(part, random_state=10 * seed + i, **how) for i, part in enumerate(np.split(rows, 4))]
         tries = [gv.merge_releases(parts), parts[0], site(rows, random_state=seed, **how)]
         errors.append([gv.metrics.relative_loss(gv.recover(made).precision, model) for made in tries])
@@ -163,7 +166,7 @@ def test_a_merged_release_is_a_file_too(tmp_path):
 
 
 def other(**changes):
-    options = {"domain": DOMAIN, "augment": "mean"} | changes
+    options = {"domain": DOMAIN, "adaptive": False} | changes
     return site(ROWS[:2000], **options)
 
 
@@ -177,9 +180,9 @@ REFUSED = {
         "columns of release 1",
     ),
     "bounds": (lambda: [other(), other(domain=gv.Domain(columns=list("abcd"), bounds=(-5, 5)))], "bounds of release 1"),
-    "mean": (lambda: [other(), other(augment=None)], "differ in augment"),
-    "labels": (lambda: [site((ROWS[:2000], ["x"] * 2000), augment=gv.Labels(["x"]))] * 2, "has labels appended"),
-    "the paper's": (lambda: [other(augment=None, mechanism="paper")] * 2, "paper's noise"),
+    "mean": (lambda: [other(), other(assume_centered=True)], "differ in augment"),
+    "labels": (lambda: [site((ROWS[:2000], ["x"] * 2000), labels=gv.Labels(["x"]))] * 2, "has labels appended"),
+    "the paper's": (lambda: [other(assume_centered=True, mechanism="paper")] * 2, "paper's noise"),
     "merged": (lambda: [other(), gv.merge_releases(sites())], "merged already"),
     "twice": (lambda: [other()] * 2, "comes twice"),
 }
@@ -208,7 +211,7 @@ def test_wrong_options_are_named(options, message):
 
 def test_norms_that_sites_have_found_for_themselves_may_differ():
     domain = gv.Domain(data_norm="private")
-    parts = sites(rounds="auto", seed=0, domain=domain, epsilon=4.0)
+    parts = sites(adaptive=True, seed=0, domain=domain, epsilon=4.0)
     merged = gv.merge_releases(parts)
     assert merged.domain.data_norm == max(part.domain.data_norm for part in parts)
     assert merged.norm_is_private

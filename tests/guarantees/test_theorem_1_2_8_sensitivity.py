@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.privacy.mechanisms import step_for
 from graphveil.privacy.sensitivity import moment_sensitivity
+from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import MAX_SQUARE, MomentLayout, RowLattice
 from graphveil.spec.queries import Moments
+from graphveil.spec.row_space import RowSpace
 from support import encoded, exact_moments
 
 
@@ -41,7 +43,8 @@ def squared_bound(lattice, rows_per_person=1):
 def mechanism_bound(lattice, p, augment, rows_per_person):
     """(sd·μ)² of the noise that a release really draws for these rows, in the norm in which the vector moves."""
     mu = 0.25
-    step = step_for(Moments(1.0), lattice, MomentLayout(p, augment), lattice, rows_per_person, mu, 2.0**-70)
+    space = RowSpace(p, lattice, MomentLayout(p, augment))
+    step = step_for(Moments(1.0), space, rows_per_person, mu, 2.0**-70)
     assert Fraction(step.sd("off_diagonal")) ** 2 * 2 >= Fraction(step.sd("diagonal")) ** 2
     return (Fraction(min(step.sd("diagonal"), step.sd("trace"))) * Fraction(mu)) ** 2
 
@@ -70,7 +73,7 @@ DOMAINS = st.sampled_from(
         {"data_norm": 1e6},
     ]
 )
-AUGMENTS = st.sampled_from([None, gv.Constant(), gv.Constant(weight=1.0), "labels"])
+AUGMENTS = st.sampled_from([None, Constant(), Constant(weight=1.0), "labels"])
 
 
 @settings(max_examples=400)
@@ -134,7 +137,7 @@ def test_orthogonal_long_rows_nearly_attain_the_bound_of_the_ball(p):
 @pytest.mark.parametrize("p", [2, 4, 10])
 def test_a_constant_can_attain_the_enlarged_bound(p):
     """x·y = 0 for augmented rows: the features must be at an obtuse angle, cos = -c²/R²."""
-    domain, augment = gv.Domain(data_norm=1.0), gv.Constant(weight=0.5)
+    domain, augment = gv.Domain(data_norm=1.0), Constant(weight=0.5)
     angle = math.acos(-0.25)
     x, y = np.zeros((2, 1, p))
     x[0, 0] = 1.0
@@ -165,7 +168,7 @@ def test_the_float_is_never_below_the_exact_sensitivity(total_square, rows_per_p
     assert value <= math.sqrt(2) * rows_per_person * total_square * (1 + 1e-15)
 
 
-@given(st.integers(1, 3000), st.sampled_from([None, gv.Constant(), gv.Constant(weight=1.0), gv.Labels(["a", "b"])]))
+@given(st.integers(1, 3000), st.sampled_from([None, Constant(), Constant(weight=1.0), gv.Labels(["a", "b"])]))
 def test_the_lattice_keeps_its_promises(p, augment):
     for domain in (gv.Domain(bounds=(-1, 1), n_features=p), gv.Domain(data_norm=3.0, n_features=p)):
         lattice = RowLattice.of(domain, augment)

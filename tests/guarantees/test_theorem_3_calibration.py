@@ -12,8 +12,8 @@ from graphveil.exceptions import GuaranteeError
 from graphveil.privacy import calibration
 from graphveil.privacy.mechanisms import step_for
 from graphveil.spec.gdp import delta_of, epsilon_of, mu_of
-from graphveil.spec.lattice import MomentLayout, RowLattice
 from graphveil.spec.queries import Moments
+from graphveil.spec.row_space import RowSpace
 
 GRID = [
     (float(epsilon), float(delta)) for epsilon in np.geomspace(1e-3, 20.0, 26) for delta in np.geomspace(1e-12, 0.1, 23)
@@ -29,9 +29,9 @@ def exact_delta(mu, epsilon):
 
 
 def default_step(budget, p=20):
-    lattice, layout = RowLattice.of(gv.Domain(bounds=(-1, 1), n_features=p), None), MomentLayout(p, None)
+    space = RowSpace.of(gv.Domain(bounds=(-1, 1), n_features=p), None, None)
     mu, eta = calibration.analytic_mu(budget), calibration.lattice_allowance(budget)
-    return step_for(Moments(1.0), lattice, layout, lattice, 1, mu, eta)
+    return step_for(Moments(1.0), space, 1, mu, eta)
 
 
 def test_own_delta_never_exceeds_delta_on_the_grid():

@@ -1,9 +1,6 @@
-"""Theorem 4: the noise has the declared law, lies on its lattice, and is never drawn twice."""
+"""Theorem 4: the noise has the declared law, and lies on its lattice."""
 
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ import graphveil as gv
 from graphveil.exceptions import GuaranteeError
 from graphveil.privacy.randomness import SecureSource, SimulationSource
 from graphveil.spec.lattice import MomentLayout, RowLattice
-from support import exact_total
+from support import asked, exact_total
 
 BUDGET = gv.Budget(1.0, 1e-6)
 FALSE_ALARM = 1e-7  # of each statistical test below; the controls are rejected with p-values far smaller
@@ -48,12 +45,26 @@ def residuals(releases):
 @pytest.mark.parametrize("random_state", [None, 7], ids=["secure", "seeded"])
 def test_law_on_diagonal_and_off_diagonal(random_state):
     p = 150
-    item = gv.release(np.zeros((50, p)), domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, random_state=random_state)
+    item = gv.release(
+        np.zeros((50, p)),
+        domain=gv.Domain(bounds=(-1, 1)),
+        budget=BUDGET,
+        random_state=random_state,
+        assume_centered=True,
+        adaptive=False,
+    )
     step, noise = item.rounds[0].step, residuals([item])
     assert noise["off_diagonal"].size == p * (p - 1) // 2
     assert_law(noise["off_diagonal"], step.sd("off_diagonal"))
     more = [
-        gv.release(np.zeros((5, 2)), domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, random_state=seed)
+        gv.release(
+            np.zeros((5, 2)),
+            domain=gv.Domain(bounds=(-1, 1)),
+            budget=BUDGET,
+            random_state=seed,
+            assume_centered=True,
+            adaptive=False,
+        )
         for seed in (range(1500) if random_state is not None else [None] * 1500)
     ]
     step, noise = more[0].rounds[0].step, residuals(more)
@@ -68,7 +79,10 @@ def test_law_on_everything_that_is_appended(augment):
     """Cross block, class counts and trace, unseeded: each noisy group has its declared law."""
     p, rows = 40, np.zeros((50, 40))
     source = (rows, ["neither"] * 50) if isinstance(augment, gv.Labels) else rows
-    items = [gv.release(source, domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, augment=augment) for _ in range(25)]
+    items = [
+        gv.release(source, domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, **asked(augment), adaptive=False)
+        for _ in range(25)
+    ]
     step, layout = items[0].rounds[0].step, MomentLayout(p, items[0].augment)
     unit = RowLattice.of(items[0].domain, items[0].augment).unit
     raw = {
@@ -84,7 +98,10 @@ def test_law_on_everything_that_is_appended(augment):
 
 def test_law_of_class_counts():
     domain, augment = gv.Domain(bounds=(-1, 1)), gv.Labels(list(range(200)))
-    items = [gv.release((np.zeros((3, 2)), [-1] * 3), domain=domain, budget=BUDGET, augment=augment) for _ in range(12)]
+    items = [
+        gv.release((np.zeros((3, 2)), [-1] * 3), domain=domain, budget=BUDGET, **asked(augment), adaptive=False)
+        for _ in range(12)
+    ]
     unit = RowLattice.of(items[0].domain, augment).unit
     counts = np.concatenate([item.rounds[0].values["diagonal"][2:] * 3 / unit**2 for item in items])
     assert_law(counts, items[0].rounds[0].step.sd("diagonal"))
@@ -93,7 +110,10 @@ def test_law_of_class_counts():
 def test_groups_of_noise_are_independent():
     """No group is a copy of another: correlations of standardised noise between groups vanish."""
     domain = gv.Domain(bounds=(-1, 1))
-    items = [gv.release(np.zeros((3, 3)), domain=domain, budget=BUDGET) for _ in range(800)]
+    items = [
+        gv.release(np.zeros((3, 3)), domain=domain, budget=BUDGET, assume_centered=True, adaptive=False)
+        for _ in range(800)
+    ]
     noise = np.array([np.concatenate(list(item.rounds[0].values.values())) for item in items])
     correlation = np.corrcoef(noise.T)
     assert np.abs(correlation - np.eye(7)).max() < 6 / math.sqrt(800)
@@ -103,7 +123,9 @@ def test_noise_is_added_to_integers_and_not_to_floats():
     """A seeded release at large sums equals the sum in Python integers, converted once at the end."""
     rows = np.random.default_rng(0).uniform(0.8, 1.0, size=(300_000, 2))
     domain = gv.Domain(bounds=(-1, 1), n_features=2)
-    item = gv.release(rows, domain=domain, budget=gv.Budget(20.0, 1e-6), random_state=5)
+    item = gv.release(
+        rows, domain=domain, budget=gv.Budget(20.0, 1e-6), random_state=5, assume_centered=True, adaptive=False
+    )
     step, source = item.rounds[0].step, SimulationSource(5)
     total = exact_total(rows, domain)
     exact = {
@@ -127,7 +149,9 @@ def test_law_in_users_units():
     domain = gv.Domain(bounds=([-5, -9, -5], [5, 9, 8]))
     for augment in (None, "mean"):
         items = [
-            gv.release(rows, domain=domain, budget=gv.Budget(8.0, 1e-6), augment=augment, random_state=s)
+            gv.release(
+                rows, domain=domain, budget=gv.Budget(8.0, 1e-6), random_state=s, **asked(augment), adaptive=False
+            )
             for s in range(1500)
         ]
         moments = np.array([item.second_moment for item in items])
@@ -143,7 +167,12 @@ def test_law_in_users_units():
 def test_paper_mechanism_has_equal_noise_on_the_triangle_and_no_trace():
     p = 60
     item = gv.release(
-        np.zeros((50, p)), domain=gv.Domain(data_norm=1.0), budget=gv.Budget(0.5, 1e-3), mechanism="paper"
+        np.zeros((50, p)),
+        domain=gv.Domain(data_norm=1.0),
+        budget=gv.Budget(0.5, 1e-3),
+        mechanism="paper",
+        assume_centered=True,
+        adaptive=False,
     )
     step, noise = item.rounds[0].step, residuals([item])
     assert set(noise) == {"diagonal", "off_diagonal"}
@@ -157,7 +186,14 @@ def test_the_trace_is_better_known_than_the_diagonal():
     """Theorem 2's gain: the variance of the trace falls from pσ² to pσ²/(p+1)."""
     p = 8
     items = [
-        gv.release(np.zeros((5, p)), domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, random_state=s)
+        gv.release(
+            np.zeros((5, p)),
+            domain=gv.Domain(bounds=(-1, 1)),
+            budget=BUDGET,
+            random_state=s,
+            assume_centered=True,
+            adaptive=False,
+        )
         for s in range(1500)
     ]
     traces = np.array([np.trace(item.second_moment) for item in items])
@@ -181,7 +217,14 @@ def off_lattice(steps):
 @pytest.mark.parametrize("random_state", [None, 3])
 def test_every_output_is_on_the_lattice_whatever_the_data(value, random_state):
     rows = np.full((2, 4), value)
-    item = gv.release(rows, domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, random_state=random_state)
+    item = gv.release(
+        rows,
+        domain=gv.Domain(bounds=(-1, 1)),
+        budget=BUDGET,
+        random_state=random_state,
+        assume_centered=True,
+        adaptive=False,
+    )
     assert on_lattice(item).max() <= 2.0**-51  # one rounding of the division by n and the multiplication by unit²
 
 
@@ -190,27 +233,9 @@ def test_the_lattice_check_sees_a_float_gaussian():
     assert off_lattice(steps).max() > 2.0**-45
 
 
-@pytest.mark.parametrize("scale", [2.0**20, 2.0**40, 2.0**57])
-def test_sampler_law_over_scales(scale):
-    assert_law(SecureSource().discrete_gaussian(scale, 4000), scale)
-
-
-def test_small_scale_matches_the_discrete_gaussian_exactly():
-    """At scale 1 the law is visibly not a rounded Gaussian; chi-square against the exact probabilities."""
-    draws = SecureSource().discrete_gaussian(1.0, 40_000)
-    k = np.arange(-4, 5)
-    weight = np.exp(-(k**2) / 2)
-    expected = np.append(weight, 0.0) / np.exp(-(np.arange(-40, 41) ** 2) / 2).sum()
-    expected[-1] = 1 - expected.sum()
-    observed = np.append([(draws == value).sum() for value in k], (np.abs(draws) > 4).sum())
-    assert stats.chisquare(observed, expected * draws.size).pvalue > FALSE_ALARM
-    rounded = np.append(stats.norm.cdf(k + 0.5) - stats.norm.cdf(k - 0.5), 2 * stats.norm.sf(4.5))
-    assert stats.chisquare(observed, rounded * draws.size).pvalue < 1e-3
-
-
 @pytest.mark.parametrize("source", [SecureSource(), SimulationSource(0)])
 @pytest.mark.parametrize(
-    ("scale", "size"), [(0.0, 3), (-1.0, 3), (math.nan, 3), (math.inf, 3), (2.0**59, 3), (1.0, -1)]
+    ("scale", "size"), [(0.0, 3), (-1.0, 3), (math.nan, 3), (math.inf, 3), (2.0**59, 3), (1.5, 3), (1.0, -1)]
 )
 def test_requests_that_the_sampler_is_not_proved_for_are_refused(source, scale, size):
     with pytest.raises(GuaranteeError):
@@ -218,7 +243,7 @@ def test_requests_that_the_sampler_is_not_proved_for_are_refused(source, scale, 
 
 
 def test_size_zero_and_odd_sizes():
-    for size in (0, 1, 2, 8191, 8192, 8193, 20_000):
+    for size in (0, 1, 2, 2**15 - 1, 2**15, 2**15 + 1, 100_000):
         assert SecureSource().discrete_gaussian(2.0**40, size).shape == (size,)
 
 
@@ -233,36 +258,14 @@ def test_lattice_bound_on_total_variation():
         assert h**2 / 64 <= distance <= h**2 / 16
 
 
-FORK = """
-import os
-from graphveil.privacy.randomness import SecureSource
-source = SecureSource()
-source.discrete_gaussian(2.0**40, 10)          # the sampler has drawn before the fork
-children = []
-for _ in range(3):
-    if (pid := os.fork()) == 0:
-        os.write(1, (" ".join(map(str, source.discrete_gaussian(2.0**40, 20))) + "\\n").encode())
-        os._exit(0)
-    children.append(pid)
-for pid in children:
-    os.waitpid(pid, 0)
-os.write(1, (" ".join(map(str, source.discrete_gaussian(2.0**40, 20))) + "\\n").encode())
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_forks_and_processes_never_share_noise():
-    draws = []
-    for _ in range(2):
-        out = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, check=True)
-        draws += [int(value) for line in out.stdout.splitlines() for value in line.split()]
-    assert len(draws) == 2 * 4 * 20
-    assert len(set(draws)) == len(draws)
-
-
 def test_a_seed_repeats_and_no_seed_does_not():
     rows = np.ones((20, 3))
     domain = gv.Domain(bounds=(-2, 2))
-    seeded = [gv.release(rows, domain=domain, budget=BUDGET, random_state=5) for _ in range(2)]
+    seeded = [
+        gv.release(rows, domain=domain, budget=BUDGET, random_state=5, assume_centered=True, adaptive=False)
+        for _ in range(2)
+    ]
     assert seeded[0] == seeded[1]
-    assert gv.release(rows, domain=domain, budget=BUDGET) != gv.release(rows, domain=domain, budget=BUDGET)
+    assert gv.release(rows, domain=domain, budget=BUDGET, assume_centered=True, adaptive=False) != gv.release(
+        rows, domain=domain, budget=BUDGET, assume_centered=True, adaptive=False
+    )

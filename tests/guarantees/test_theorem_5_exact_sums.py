@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
 from graphveil.rows.moments import ExactMoments, joined, split
+from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import EXACT_ROWS, MAX_SQUARE
 from support import encoded, exact_moments, exact_total
 
@@ -21,7 +22,7 @@ def python_total(rows, domain, augment=None, codes=None):
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=["box", "box+ball", "ball"])
-@pytest.mark.parametrize("augment", [None, gv.Constant()], ids=["plain", "mean"])
+@pytest.mark.parametrize("augment", [None, Constant()], ids=["plain", "mean"])
 def test_equal_to_python_integers(domain, augment):
     rows = np.random.default_rng(1).normal(size=(200, 7))
     np.testing.assert_array_equal(exact_total(rows, domain, augment), python_total(rows, domain, augment))

@@ -9,6 +9,7 @@ import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.rows.clipping import shorten
 from graphveil.rows.statistics import MappedMoments, NormCounter, _Mapped
+from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import MomentLayout, RowLattice
 from graphveil.spec.queries import Excess, Moments, NormCounts, RowMap
 from support import encoded, exact_sums
@@ -112,7 +113,7 @@ def test_the_appended_constant_is_the_one_that_the_sensitivity_counts():
     row_map = RowMap.of(np.eye(2) / 2.0**20, np.zeros(2), np.full(2, -edge(2)), np.full(2, edge(2)))
     query = Moments(0.5, 0.5, row_map)
     rows, lattice = encode(np.array([[3.0, 1.0]]), query, 2)
-    statistic = MappedMoments(query, lattice, MomentLayout(2, gv.Constant()))
+    statistic = MappedMoments(query, lattice, MomentLayout(2, Constant()))
     statistic.update(encoded(np.array([[3.0, 1.0]]), BASE))
     np.testing.assert_array_equal(statistic.answer(query)["off_diagonal"][1:].astype(float), rows[0] * lattice.constant)
     assert (rows**2).sum() + lattice.constant**2 <= lattice.total_square
@@ -152,7 +153,7 @@ def test_every_statistic_is_the_same_for_any_order_and_batches(seed, p):
 
     def make(_):
         return [
-            MappedMoments(moments, moments.lattice(p), MomentLayout(p, gv.Constant())),
+            MappedMoments(moments, moments.lattice(p), MomentLayout(p, Constant())),
             MappedMoments(excess, excess.lattice(p), MomentLayout(p, None)),
             NormCounter(norms),
         ]

@@ -2,6 +2,9 @@
 
 import gc
 import logging
+import os
+import subprocess
+import sys
 import traceback
 import warnings
 
@@ -18,8 +21,9 @@ from hypothesis.extra import numpy as hnp
 import graphveil as gv
 from graphveil.exceptions import GraphveilError, SourceError
 from graphveil.rows.foreign import call_foreign
+from graphveil.spec.augment import Constant
 from graphveil.spec.lattice import RowLattice
-from support import encoded, everything_said
+from support import asked, encoded, everything_said
 
 BUDGET = gv.Budget(1.0, 1e-6)
 # Written so that no source line, which a traceback may quote, holds its digits together.
@@ -34,7 +38,7 @@ ANY_FLOAT = st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True,
     hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=ANY_FLOAT),
     st.sampled_from([{"bounds": (-1, 1)}, {"bounds": (0, 1e-140)}, {"bounds": (-1e140, 2e140)}, {"data_norm": 1.0},
                      {"data_norm": 1e-140}, {"data_norm": 1e140}, {"bounds": (-1, 7), "data_norm": 0.5}]),
-    st.sampled_from([None, gv.Constant(), gv.Labels(["a"])]),
+    st.sampled_from([None, Constant(), gv.Labels(["a"])]),
 )  # fmt: skip
 def test_every_bit_pattern_lands_in_the_ball(rows, domain, augment):
     domain = gv.Domain(**domain)
@@ -58,9 +62,9 @@ def test_a_row_depends_on_itself_alone(rows):
 
 def test_the_edge_cases_of_the_table():
     box = gv.Domain(bounds=([0, 0, 0, 0, 0], [2, 2, 2, 2, 2]))
-    levels = RowLattice.of(box, gv.Constant()).levels
+    levels = RowLattice.of(box, Constant()).levels
     rows = np.array([[np.nan, np.inf, -np.inf, 1e308, 1.0]])
-    np.testing.assert_array_equal(encoded(rows, box, gv.Constant())[0, :5], [0, levels, -levels, levels, 0])
+    np.testing.assert_array_equal(encoded(rows, box, Constant())[0, :5], [0, levels, -levels, levels, 0])
     ball = gv.Domain(data_norm=5.0, n_features=2)
     size = RowLattice.of(ball, None).ball
     np.testing.assert_array_equal(encoded([[np.inf, np.nan]], ball), [[size, 0]])
@@ -196,7 +200,7 @@ def probe(source, domain, augment, caplog):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            result = gv.release(source, domain=domain, budget=BUDGET, augment=augment, random_state=0)
+            result = gv.release(source, domain=domain, budget=BUDGET, random_state=0, **asked(augment), adaptive=False)
         except BaseException as problem:
             error = problem
             said.append(everything_said(problem))
@@ -233,7 +237,9 @@ def test_the_search_would_find_a_leak(caplog):
         raise ValueError(f"value {CANARY}")
 
     with pytest.raises(ValueError, match="value") as caught:
-        gv.release(np.zeros((3, 2)), domain=DOMAINS[0], budget=BUDGET, progress=leaky)
+        gv.release(
+            np.zeros((3, 2)), domain=DOMAINS[0], budget=BUDGET, progress=leaky, assume_centered=True, adaptive=False
+        )
     assert CANARY_DIGITS in everything_said(caught.value)
 
 
@@ -326,12 +332,16 @@ def test_arguments_that_were_mixed_up_are_not_quoted(caplog):
     y = np.full(5, CANARY)
     rows = np.full((5, 2), CANARY)
     calls = [
-        lambda: gv.release(rows, domain=rows, budget=BUDGET),
-        lambda: gv.release(rows, domain=DOMAINS[0], budget=y),
-        lambda: gv.release(rows, domain=DOMAINS[0], budget=BUDGET, augment=y),
-        lambda: gv.release(rows, domain=DOMAINS[0], budget=BUDGET, random_state=y),
-        lambda: gv.release(rows, domain=DOMAINS[0], budget=BUDGET, rounds=rows),
-        lambda: gv.release(rows, domain=DOMAINS[0], budget=BUDGET, mechanism=str(rows)),
+        lambda: gv.release(rows, domain=rows, budget=BUDGET, assume_centered=True, adaptive=False),
+        lambda: gv.release(rows, domain=DOMAINS[0], budget=y, assume_centered=True, adaptive=False),
+        lambda: gv.release(rows, domain=DOMAINS[0], budget=BUDGET, labels=y, adaptive=False),
+        lambda: gv.release(
+            rows, domain=DOMAINS[0], budget=BUDGET, random_state=y, assume_centered=True, adaptive=False
+        ),
+        lambda: gv.release(rows, domain=DOMAINS[0], budget=BUDGET, assume_centered=True, adaptive=rows),
+        lambda: gv.release(
+            rows, domain=DOMAINS[0], budget=BUDGET, mechanism=str(rows), assume_centered=True, adaptive=False
+        ),
         lambda: gv.Labels(y.tolist()),
         lambda: gv.Labels(y),
         lambda: gv.Domain(bounds=rows),
@@ -351,10 +361,10 @@ def test_a_failing_sampler_leaves_no_exact_number_in_reach(monkeypatch):
     def fails(scale, count):
         raise MemoryError
 
-    monkeypatch.setattr(randomness, "_opendp_draw", fails)
+    monkeypatch.setattr(randomness, "draw_discrete_gaussian", fails)
     with pytest.raises(MemoryError) as caught:
-        gv.release(np.ones((3, 2)), domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, augment="mean")
-    total = encoded(np.ones((3, 2)), gv.Domain(bounds=(-1, 1)), gv.Constant())
+        gv.release(np.ones((3, 2)), domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, adaptive=False)
+    total = encoded(np.ones((3, 2)), gv.Domain(bounds=(-1, 1)), Constant())
     unreleased = {str(int(value)) for value in (total.T @ total).ravel()}
     frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
     ours = [frame for frame in frames if "graphveil" in frame.filename and "tests" not in frame.filename]
@@ -365,15 +375,34 @@ def test_a_failing_sampler_leaves_no_exact_number_in_reach(monkeypatch):
 
 def test_a_cast_that_overflows_says_nothing(recwarn):
     rows = np.full((3, 2), np.longdouble(1e300) ** 5)
-    gv.release(rows, domain=DOMAINS[0], budget=BUDGET)
+    gv.release(rows, domain=DOMAINS[0], budget=BUDGET, assume_centered=True, adaptive=False)
     assert not recwarn.list
+
+
+UNCOMPILED = """
+import sys
+import graphveil as gv
+gv.release(sys.argv[1], domain=gv.Domain(columns=["a"], bounds=(0, 1)), budget=gv.Budget(1.0, 1e-6))
+"""
+
+
+def test_kernels_that_are_not_compiled_are_refused_whatever_they_would_read(tmp_path):
+    """Integers of numpy overflow, so that 1.234e5 in a CSV file was an error and 12345 was none."""
+    path, said = tmp_path / "r.csv", []
+    for cell in ("12345", "1.234e5"):
+        path.write_text(f"a\n{cell}\n0\n")
+        command, environment = [sys.executable, "-c", UNCOMPILED, path], os.environ | {"NUMBA_DISABLE_JIT": "1"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        said.append(done.stderr)
+    assert said[0] == said[1]
+    assert "GuaranteeError: NUMBA_DISABLE_JIT is set" in said[0]
 
 
 def test_types_of_categories_do_not_tell_how_many_there_are():
     for count in (3, 200):
         frame = pd.DataFrame({"c0": pd.Categorical([f"v{i}" for i in range(count)])})
         with pytest.raises(SourceError) as caught:
-            gv.release(frame, domain=DOMAINS[0], budget=BUDGET)
+            gv.release(frame, domain=DOMAINS[0], budget=BUDGET, assume_centered=True, adaptive=False)
         assert "int8" not in str(caught.value)
         assert "int16" not in str(caught.value)
 
@@ -388,7 +417,12 @@ def test_what_is_refused_depends_on_the_schema_and_not_on_values():
             pl.DataFrame({"a": [value], "b": [1.0]}),
             pa.table({"a": [value], "b": [1.0]}),
         ):
-            assert gv.release(source, domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET).n_samples > 0
+            assert (
+                gv.release(
+                    source, domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, assume_centered=True, adaptive=False
+                ).n_samples
+                > 0
+            )
 
 
 def test_objects_of_the_private_side_have_blind_reprs():

@@ -41,14 +41,16 @@ def test_every_row_is_in_exactly_one_bin_whatever_it_holds():
 
 def test_the_histograms_are_part_of_the_one_charge():
     rows = gv.simulate.gaussian_rows(np.eye(5), 5000, random_state=0)
-    for rounds in (1, "auto"):
+    for adaptive in (False, True):
         charged = []
 
         class Ledger:
             def charge(self, dataset, event):
                 charged.append(event)  # noqa: B023
 
-        item = gv.release(rows, domain=PRIVATE, budget=BUDGET, rounds=rounds, ledger=Ledger(), dataset="d")
+        item = gv.release(
+            rows, domain=PRIVATE, budget=BUDGET, ledger=Ledger(), dataset="d", assume_centered=True, adaptive=adaptive
+        )
         assert charged == [item.event]
         assert item.norm_is_private
         assert all(isinstance(a.query, NormCounts) for a in item.rounds[:NORM_ROUNDS])
@@ -64,7 +66,9 @@ def test_the_counts_really_have_their_noise():
     rows = gv.simulate.gaussian_rows(np.eye(3), 5000, random_state=0)
     noise = []
     for _ in range(20):
-        for a_round in gv.release(rows, domain=PRIVATE, budget=BUDGET).rounds[:NORM_ROUNDS]:
+        for a_round in gv.release(rows, domain=PRIVATE, budget=BUDGET, assume_centered=True, adaptive=False).rounds[
+            :NORM_ROUNDS
+        ]:
             exact = counts(rows, a_round.query.edges)
             noise.append((a_round.values["counts"] - exact) / a_round.step.sd("counts"))
     z = np.concatenate(noise)
@@ -77,7 +81,7 @@ def test_the_counts_really_have_their_noise():
 def test_the_noise_of_the_counts_hides_all_rows_of_a_person():
     rows = gv.simulate.gaussian_rows(np.eye(3), 20_000, random_state=0)
     domain = gv.Domain(data_norm="private", rows_per_person=4)
-    item = gv.release(rows, domain=domain, budget=BUDGET, rounds=1)
+    item = gv.release(rows, domain=domain, budget=BUDGET, assume_centered=True, adaptive=False)
     for a_round in item.rounds[:NORM_ROUNDS]:
         assert a_round.step.sd("counts") * a_round.step.mu >= 4 * np.sqrt(2.0)
 
@@ -95,7 +99,9 @@ def test_the_norm_cuts_little_and_is_not_far_too_large(scale, kind):
         rows[::2] = 0.0
     norms = np.linalg.norm(rows, axis=1)
     for seed in range(10):
-        item = gv.release(rows * scale, domain=PRIVATE, budget=BUDGET, random_state=seed)
+        item = gv.release(
+            rows * scale, domain=PRIVATE, budget=BUDGET, random_state=seed, assume_centered=True, adaptive=False
+        )
         assert np.mean(norms * scale > item.domain.data_norm) < 0.1
         assert item.domain.data_norm < 8 * scale * norms.max()
 
@@ -108,7 +114,9 @@ def test_it_is_within_a_tenth_of_the_best_public_norm():
     for norm in ("private", size, 1.25 * size, 2 * size):
         for seed in range(12):
             rows = gv.simulate.gaussian_rows(theta, 8000, random_state=seed)
-            item = gv.release(rows, domain=gv.Domain(data_norm=norm), budget=BUDGET, rounds="auto", random_state=seed)
+            item = gv.release(
+                rows, domain=gv.Domain(data_norm=norm), budget=BUDGET, random_state=seed, assume_centered=True
+            )
             errors.setdefault(norm, []).append(gv.metrics.relative_loss(gv.recover(item).precision, theta))
     best = min(np.median(values) for norm, values in errors.items() if norm != "private")
     assert np.median(errors["private"]) < 1.1 * best
@@ -121,7 +129,9 @@ def test_too_few_rows_are_refused_before_anything_is_charged():
 
     rows = np.random.default_rng(0).normal(size=(1000, 4))
     with pytest.raises(InvalidParameter, match=r"needs at least \d+ records at this budget, and there are 1000"):
-        gv.release(rows, domain=PRIVATE, budget=BUDGET, ledger=Ledger(), dataset="d")
+        gv.release(
+            rows, domain=PRIVATE, budget=BUDGET, ledger=Ledger(), dataset="d", assume_centered=True, adaptive=False
+        )
 
 
 def test_where_a_private_norm_makes_no_sense():
@@ -130,12 +140,14 @@ def test_where_a_private_norm_makes_no_sense():
     with pytest.raises(InvalidParameter, match='or "private"'):
         gv.Domain(data_norm="privat")
     with pytest.raises(InvalidParameter, match='a number with mechanism="paper"'):
-        gv.release(np.ones((9, 2)), domain=PRIVATE, budget=BUDGET, mechanism="paper")
+        gv.release(
+            np.ones((9, 2)), domain=PRIVATE, budget=BUDGET, mechanism="paper", assume_centered=True, adaptive=False
+        )
 
 
 def test_a_release_with_a_private_norm_survives_its_file(tmp_path):
     rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, 6), 5000, random_state=0)
-    item = gv.release(rows, domain=PRIVATE, budget=BUDGET, rounds="auto", augment="mean", random_state=0)
+    item = gv.release(rows, domain=PRIVATE, budget=BUDGET, random_state=0)
     item.save(tmp_path / "x.release")
     again = gv.Release.load(tmp_path / "x.release")
     assert again == item
@@ -149,6 +161,6 @@ def test_rows_of_one_value_never_crash(value):
     rows = np.full((3000, 3), value)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gv.exceptions.PrivacyWarning)
-        for rounds in (1, "auto"):
-            item = gv.release(rows, domain=PRIVATE, budget=BUDGET, rounds=rounds, augment="mean", random_state=0)
+        for adaptive in (False, True):
+            item = gv.release(rows, domain=PRIVATE, budget=BUDGET, random_state=0, adaptive=adaptive)
             assert np.isfinite(gv.recover(item).precision).all()

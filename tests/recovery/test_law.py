@@ -35,8 +35,8 @@ def test_draws_are_symmetric_and_reproducible():
     assert (LAW.draw(generator_for("a", "c")) != one).any()
 
 
-@pytest.mark.parametrize("rounds", [1, "auto"])
-def test_released_covariances_follow_their_law(rounds):
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_released_covariances_follow_their_law(adaptive):
     """Over replications of rows and noise: (Y - Σ)/sd has mean zero and variance one, entry by entry."""
     theta = gv.simulate.paper_model(3, 6)
     sigma = np.linalg.inv(theta)
@@ -47,8 +47,9 @@ def test_released_covariances_follow_their_law(rounds):
             rows,
             domain=gv.Domain(data_norm=2.5 * np.sqrt(np.trace(sigma))),
             budget=gv.Budget(1.0, 1e-6),
-            rounds=rounds,
             random_state=seed,
+            assume_centered=True,
+            adaptive=adaptive,
         )
         noisy = gv.recover(item).noisy
         same_scale = noisy.matrix * np.trace(sigma) / np.trace(noisy.matrix)  # clipping costs a little of the scale
@@ -70,8 +71,6 @@ def test_a_mean_that_is_far_from_the_centre_brings_its_own_noise():
             gv.simulate.gaussian_rows(theta, 1500, random_state=seed),
             domain=gv.Domain(bounds=(-bound, bound)),
             budget=gv.Budget(1.0, 1e-6),
-            augment="mean",
-            rounds="auto",
             random_state=seed,
         )
         noisy = recovered(item).noisy

@@ -11,6 +11,8 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.radius import choose_radius, norm_edges
 from graphveil.recovery.recipe import _no_sharper_than_noise
 from graphveil.spec.queries import CellCounts, Excess, Moments, NormCounts
+from graphveil.spec.row_space import RowSpace
+from support import asked
 
 BUDGET = gv.Budget(1.0, 1e-6)
 BOX = gv.Domain(bounds=(-8, 8))
@@ -21,17 +23,17 @@ def rows_of(model, p, n, seed=0, shift=0.0):
     return theta, gv.simulate.gaussian_rows(theta, n, random_state=seed) + shift
 
 
-def recovered(rows, domain=BOX, budget=BUDGET, augment="mean", rounds="auto", seed=0):
+def recovered(rows, domain=BOX, budget=BUDGET, augment="mean", adaptive=True, seed=0):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gv.exceptions.PrivacyWarning)
-        item = gv.release(rows, domain=domain, budget=budget, augment=augment, rounds=rounds, random_state=seed)
+        item = gv.release(rows, domain=domain, budget=budget, random_state=seed, **asked(augment), adaptive=adaptive)
         return gv.recover(item), item
 
 
 def test_several_rounds_beat_one_by_far():
     theta, rows = rows_of(3, 20, 20_000, shift=0.5)
     many, _ = recovered(rows)
-    one, _ = recovered(rows, rounds=1)
+    one, _ = recovered(rows, adaptive=False)
     assert gv.metrics.relative_loss(many.precision, theta) < 0.1
     assert gv.metrics.relative_loss(many.precision, theta) < 0.25 * gv.metrics.relative_loss(one.precision, theta)
     np.testing.assert_allclose(many.location, 0.5, atol=0.1)
@@ -39,8 +41,8 @@ def test_several_rounds_beat_one_by_far():
 
 def test_the_estimate_is_a_pair_of_inverse_matrices():
     _, rows = rows_of(4, 12, 5000)
-    for rounds in (1, "auto"):
-        result, _ = recovered(rows, rounds=rounds)
+    for adaptive in (False, True):
+        result, _ = recovered(rows, adaptive=adaptive)
         np.testing.assert_allclose(result.precision @ result.covariance, np.eye(12), atol=1e-8)
         np.testing.assert_array_equal(result.precision, result.precision.T)
         assert np.linalg.eigvalsh(result.precision)[0] > 0
@@ -61,7 +63,7 @@ def test_one_event_covers_all_rounds():
     assert sum(a_round.step.mu**2 for a_round in item.rounds) <= item.event.mu**2
     assert sum(a_round.step.mu**2 for a_round in item.rounds) > 0.99 * item.event.mu**2
     assert sum(a_round.step.eta for a_round in item.rounds) <= item.event.eta
-    private = gv.release(rows, domain=BOX, budget=BUDGET, augment="mean", rounds="auto")
+    private = gv.release(rows, domain=BOX, budget=BUDGET)
     assert private.event.keeps_budget
     assert private.event.rounds == "adaptive"
 
@@ -243,7 +245,9 @@ def test_a_release_of_another_recipe_is_refused():
     _, item = recovered(rows_of(3, 5, 5000)[1])
     at = max(k for k, a_round in enumerate(item.rounds) if isinstance(a_round.query, Moments))
     last = item.rounds[at]
-    other = replace(last, query=replace(last.query, radius=1.1 * last.query.radius))
+    query = replace(last.query, radius=1.1 * last.query.radius)
+    space = RowSpace.of(item.domain, item.augment, None)
+    other = replace(last, query=query, factor=query.unit_factor(space, item.n_samples))  # else it contradicts itself
     for rounds in ((*item.rounds[:at], other, *item.rounds[at + 1 :]), item.rounds[:-1]):
         with pytest.raises(gv.exceptions.InvalidParameter, match=r"another one made it \(\d.*Recover it with that one"):
             gv.recover(replace(item, rounds=rounds))
@@ -252,7 +256,9 @@ def test_a_release_of_another_recipe_is_refused():
 def test_only_a_release_can_be_recovered():
     with pytest.raises(InvalidParameter, match=r"release must be a gv\.Release, got a ndarray.*gv\.Release\.load"):
         gv.recover(np.eye(3))
-    item = gv.release((np.zeros((50, 2)), ["a"] * 50), domain=BOX, budget=BUDGET, augment=gv.Labels(["a"]))
+    item = gv.release(
+        (np.zeros((50, 2)), ["a"] * 50), domain=BOX, budget=BUDGET, labels=gv.Labels(["a"]), adaptive=False
+    )
     with pytest.raises(InvalidParameter, match="class counts and class means"):
         gv.recover(item)
 
@@ -271,7 +277,7 @@ def test_variances_are_as_good_as_the_last_round_knows_them():
 
 
 def test_too_few_records_are_warned_about_with_a_number():
-    item = gv.release(np.zeros((60, 6)), domain=BOX, budget=gv.Budget(0.1, 1e-6), augment="mean", rounds="auto")
+    item = gv.release(np.zeros((60, 6)), domain=BOX, budget=gv.Budget(0.1, 1e-6))
     with pytest.warns(gv.exceptions.PrivacyWarning, match=r"worth n_eff = .* for 6 columns.*About [\d,]+ records"):
         result = gv.recover(item)
     assert (np.abs(result.location) <= 8).all(), "a mean of clamped rows lies within the bounds"
@@ -311,15 +317,10 @@ def test_few_rows_in_wide_bounds_never_explode(cell):
 def test_rows_that_fill_their_norm_are_flagged():
     theta, rows = rows_of(3, 10, 20_000)
     size = np.sqrt(np.trace(np.linalg.inv(theta)))
-    for rounds in (1, "auto"):
+    for adaptive in (False, True):
         for factor, flagged in ((0.5, True), (1.25, False), (3.0, False)):
             item = gv.release(
-                rows,
-                domain=gv.Domain(data_norm=factor * size),
-                budget=BUDGET,
-                augment="mean",
-                rounds=rounds,
-                random_state=0,
+                rows, domain=gv.Domain(data_norm=factor * size), budget=BUDGET, random_state=0, adaptive=adaptive
             )
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")

@@ -25,7 +25,7 @@ def insurance():
     """A private release of real records."""
     data = gv.datasets.health_insurance()
     domain = gv.Domain(bounds=data.bounds, rows_per_person=data.rows_per_person)
-    return gv.release(data.rows, domain=domain, budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto")
+    return gv.release(data.rows, domain=domain, budget=gv.Budget(1.0, 1e-6))
 
 
 @pytest.fixture(scope="package")
@@ -54,9 +54,7 @@ def forecast():
 def nothing():
     """A release that is worth less than its columns: no intervals, everything could be noise."""
     rows = np.random.default_rng(0).normal(size=(300, 12))
-    return gv.release(
-        rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(0.3, 1e-6), augment="mean", rounds="auto"
-    )
+    return gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(0.3, 1e-6))
 
 
 @pytest.fixture(scope="package")

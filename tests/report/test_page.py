@@ -72,8 +72,10 @@ def test_few_columns(p):
 
 def test_one_round_and_the_papers_mechanism_have_reports():
     rows, budget = np.random.default_rng(0).normal(size=(4000, 4)), gv.Budget(1.0, 1e-6)
-    one = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=budget, augment="mean")
-    papers = gv.release(rows, domain=gv.Domain(data_norm=4.0), budget=budget, mechanism="paper")
+    one = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=budget, adaptive=False)
+    papers = gv.release(
+        rows, domain=gv.Domain(data_norm=4.0), budget=budget, mechanism="paper", assume_centered=True, adaptive=False
+    )
     assert "one answer" in report_html(one)
     assert "Algorithm 1 of Su, Guo and Zhang" in report_html(papers)
 
@@ -87,7 +89,8 @@ def test_only_releases_and_forecasts_are_taken(insurance):
         (np.zeros((100, 2)), ["a", "b"] * 50),
         domain=gv.Domain(bounds=(-1, 1)),
         budget=gv.Budget(1.0, 1e-6),
-        augment=gv.Labels(classes=["a", "b"]),
+        labels=gv.Labels(classes=["a", "b"]),
+        adaptive=False,
     )
     with pytest.raises(gv.exceptions.InvalidParameter, match="labels"):
         report_html(labelled)
@@ -126,13 +129,17 @@ def test_guesses_are_bounded_as_in_the_theory(insurance):
 def test_a_seeded_release_and_an_unproven_one_say_so():
     rows = np.random.default_rng(0).normal(size=(2000, 3))
     domain = gv.Domain(data_norm=4.0)
-    seeded = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0)
+    seeded = gv.release(
+        rows, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0, assume_centered=True, adaptive=False
+    )
     html = report_html(seeded)
     assert "Not private" in html
     assert "this is a simulation" in html
     assert not privacy_card(seeded).private
     asked = {"mechanism": "paper", "allow_unproven": True}
-    strong = gv.release(rows, domain=domain, budget=gv.Budget(8.0, 0.3e-3), **asked)
+    strong = gv.release(
+        rows, domain=domain, budget=gv.Budget(8.0, 0.3e-3), **asked, assume_centered=True, adaptive=False
+    )
     assert not strong.event.keeps_budget
     meaning = dict(privacy_card(strong).facts)["What it means"]
     assert float(re.search(r"ε = ([\d.]+)", meaning).group(1)) > 8.0
@@ -152,9 +159,7 @@ def test_a_release_that_says_nothing_is_shown_as_that(nothing):
 def test_the_spectrum_knows_the_reach_of_the_noise():
     """Without any structure the noisy eigenvalues of a correlation matrix lie within the edge around 1."""
     rows = np.random.default_rng(1).normal(size=(50_000, 30))
-    made = gv.release(
-        rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto"
-    )
+    made = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
     spectrum = content_of(made).spectrum
     apart = np.abs(spectrum.before - 1.0).max()
     assert 0.6 * spectrum.edge < apart < 1.7 * spectrum.edge + 3.0 * np.sqrt(30 / 50_000)
@@ -189,7 +194,7 @@ def test_the_page_is_json_that_cannot_end_its_element(insurance):
 def test_the_card_of_several_sites_counts_all_of_them():
     rows, budget = np.random.default_rng(0).normal(size=(6000, 3)), gv.Budget(1.0, 1e-6)
     parts = [
-        gv.release(rows[part], domain=gv.Domain(bounds=(-4, 4), rows_per_person=m), budget=budget, augment="mean")
+        gv.release(rows[part], domain=gv.Domain(bounds=(-4, 4), rows_per_person=m), budget=budget, adaptive=False)
         for part, m in ((slice(0, 2000), 1), (slice(2000, 6000), 2))
     ]
     facts = dict(privacy_card(gv.merge_releases(parts)).facts)

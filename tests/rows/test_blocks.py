@@ -97,7 +97,9 @@ def test_nulls_masks_and_nans_go_to_the_centre():
 
 def test_without_declared_columns_the_schema_gives_them():
     for source, names in ((FRAME, ("a", "b", "c")), (pd.DataFrame(ROWS), ("0", "1", "2")), (ROWS, None)):
-        item = gv.release(source, domain=gv.Domain(bounds=(-3, 3)), budget=gv.Budget(1.0, 1e-6))
+        item = gv.release(
+            source, domain=gv.Domain(bounds=(-3, 3)), budget=gv.Budget(1.0, 1e-6), assume_centered=True, adaptive=False
+        )
         assert item.columns == names
 
 

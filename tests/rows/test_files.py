@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 
 import duckdb
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import GraphveilError, SourceError
 from graphveil.rows.blocks import open_source
-from support import exact_total
+from support import everything_said, exact_total
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(300, 3))
@@ -113,7 +114,7 @@ def test_a_relative_path_is_one_from_here(tmp_path, monkeypatch):
 
 
 def test_a_question_mark_begins_the_options_of_a_uri():
-    from graphveil.rows.files import _from_uri
+    from graphveil.rows.paths import _from_uri
 
     options = "?region=eu-west-1"
     for place in ("bucket/visits", "bucket/visits/*.parquet", "bucket/*/[12].csv"):
@@ -210,7 +211,15 @@ def test_what_is_wrong_is_named_and_nothing_is_spent(kind, tmp_path):
 
     make, message = WRONG[kind]
     with pytest.raises(SourceError, match=message) as caught:
-        gv.release(make(tmp_path), domain=DOMAIN, budget=BUDGET, ledger=Ledger(), dataset="d")
+        gv.release(
+            make(tmp_path),
+            domain=DOMAIN,
+            budget=BUDGET,
+            ledger=Ledger(),
+            dataset="d",
+            assume_centered=True,
+            adaptive=False,
+        )
     assert charged == []
     assert caught.value.__context__ is None or isinstance(caught.value.__context__, GraphveilError)
 
@@ -232,6 +241,44 @@ def test_csv_needs_declared_columns_and_says_nothing_of_its_first_line(tmp_path)
     with pytest.raises(SourceError, match="no column 'a'") as named:
         exact_total(path, DOMAIN)
     assert "271828" not in str(caught.value) + str(named.value)
+
+
+# First lines that are records, and names that are wanted: alike in case, spelling, Unicode form, spaces; found in part.
+HEADERLESS = [
+    ("Male,34,smoker", ["male", "age"]),
+    ("Male,34,smoker", ["smokes", "smoker"]),
+    ("0,Diagnosis B", ["diagnosis"]),
+    ("0,Diagnosis B,Diagnosis B", ["Diagnosis", "0"]),
+    ("Meier;35,2;1962-04-01;HIV", ["hiv", "born"]),
+    ("Gro\u0308\u00dfe,1", ["Gr\u00f6\u00dfe"]),
+    (" income ,1", ["income"]),
+    ("0012,7", ["12", "0013"]),
+]
+
+
+@pytest.mark.parametrize(("line", "wanted"), HEADERLESS)
+def test_the_first_line_of_a_csv_file_is_never_repeated(tmp_path, line, wanted):
+    """Where the line of names is missing, it is somebody's record; in a later file of a directory, too."""
+    cells = [cell for cell in re.split("[,;]", line) if len(cell) > 2 and cell not in wanted]
+    alone, later = tmp_path / "1.csv", tmp_path / "2.csv"
+    later.write_text(f"{line}\n1,2\n", encoding="utf-8")
+    for first in (later, alone):
+        if first is alone:
+            alone.write_text(",".join(wanted) + "\n1,2\n", encoding="utf-8")
+        with pytest.raises(SourceError, match=r"no column '.*first line has [01] of the \d names") as caught:
+            exact_total(sorted({first, later}), gv.Domain(columns=wanted, bounds=(-1, 1)))
+        assert "Did you mean" not in str(caught.value)
+        assert not [cell for cell in cells if cell in everything_said(caught.value)]
+
+
+def test_a_name_that_differs_in_its_unicode_form_only_is_explained(tmp_path):
+    composed, decomposed = "gr\u00f6\u00dfe", "gro\u0308\u00dfe"
+    for there, wanted in ((composed, decomposed), (decomposed, composed)):
+        table = pa.table({there: [1.0, 2.0]})
+        for source in (parquet(tmp_path / "r.parquet", table), table, table.to_pandas()):
+            with pytest.raises(SourceError, match="differs only in its Unicode form") as caught:
+                exact_total(source, gv.Domain(columns=[wanted], bounds=(-1, 1)))
+            assert "Did you mean" not in str(caught.value)
 
 
 def test_a_file_that_shrinks_between_passes_is_noticed(tmp_path):
@@ -264,4 +311,4 @@ def test_files_of_a_table_with_a_log_are_refused(tmp_path, mark):
     pq.write_table(pa.table({"a": [1.0]}), tmp_path / "1.parquet")
     for source in (str(tmp_path), f"{tmp_path}/*.parquet"):
         with pytest.raises(SourceError, match="Delta, Iceberg or Hudi"):
-            gv.release(source, domain=gv.Domain(bounds={"a": (0, 1)}), budget=gv.Budget(1.0, 1e-6), augment="mean")
+            gv.release(source, domain=gv.Domain(bounds={"a": (0, 1)}), budget=gv.Budget(1.0, 1e-6), adaptive=False)

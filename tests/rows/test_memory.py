@@ -12,7 +12,7 @@ PEAK = """
 import sys
 import graphveil as gv
 domain = gv.Domain(columns=[f"c{{j}}" for j in range(50)], bounds=(-4, 4))
-gv.release({path!r}, domain=domain, budget=gv.Budget(1.0, 1e-9))
+gv.release({path!r}, domain=domain, budget=gv.Budget(1.0, 1e-9), adaptive=False)
 with open("/proc/self/status") as file:
     print(next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")))
 """

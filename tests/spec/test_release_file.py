@@ -18,14 +18,22 @@ ROWS = np.random.default_rng(0).normal(size=(200, 3))
 NAMED = gv.Domain(columns=["ä", "b", "c"], bounds=(-4, 4))
 BALL = gv.Domain(data_norm=2.0)
 RELEASES = {
-    "plain": lambda: gv.release(ROWS, domain=gv.Domain(bounds=(-4, 4)), budget=BUDGET),
-    "mean": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, augment="mean"),
-    "labels": lambda: gv.release((ROWS, [True] * 200), domain=BALL, budget=BUDGET, augment=gv.Labels([True, "x", 3])),
-    "paper": lambda: gv.release(ROWS, domain=BALL, budget=BUDGET, mechanism="paper"),
-    "several rounds": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, rounds="auto", augment="mean"),
-    "several rounds, a norm": lambda: gv.release(ROWS, domain=BALL, budget=gv.Budget(40.0, 1e-6), rounds="auto"),
-    "seeded": lambda: gv.release(ROWS, domain=BALL, budget=BUDGET, random_state=1),
-    "one number": lambda: gv.release(ROWS[:1, :1], domain=BALL, budget=BUDGET),
+    "plain": lambda: gv.release(
+        ROWS, domain=gv.Domain(bounds=(-4, 4)), budget=BUDGET, assume_centered=True, adaptive=False
+    ),
+    "mean": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET, adaptive=False),
+    "labels": lambda: gv.release(
+        (ROWS, [True] * 200), domain=BALL, budget=BUDGET, labels=gv.Labels([True, "x", 3]), adaptive=False
+    ),
+    "paper": lambda: gv.release(
+        ROWS, domain=BALL, budget=BUDGET, mechanism="paper", assume_centered=True, adaptive=False
+    ),
+    "several rounds": lambda: gv.release(ROWS, domain=NAMED, budget=BUDGET),
+    "several rounds, a norm": lambda: gv.release(ROWS, domain=BALL, budget=gv.Budget(40.0, 1e-6), assume_centered=True),
+    "seeded": lambda: gv.release(
+        ROWS, domain=BALL, budget=BUDGET, random_state=1, assume_centered=True, adaptive=False
+    ),
+    "one number": lambda: gv.release(ROWS[:1, :1], domain=BALL, budget=BUDGET, assume_centered=True, adaptive=False),
 }
 
 

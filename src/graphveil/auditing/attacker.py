@@ -1,13 +1,14 @@
 """The attacker knows the code, every parameter and both data sets: all but which of the two was released."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphveil.auditing.pairs import Known, Pair
-from graphveil.gate import _Gate
 from graphveil.rows.blocks import open_source
+from graphveil.rows.evaluator import Evaluator
+from graphveil.spec.domain import Domain
 from graphveil.spec.queries import NormCounts
 from graphveil.spec.released import Release
 from graphveil.spec.rounds import Round
@@ -55,16 +56,16 @@ def exact_answers(release: Release, pair: Pair, known: Known) -> "list[Answer]":
         # Norms of raw rows were counted before a norm was known.
         domain = replace(release.domain, data_norm="private") if kind else release.domain
         places = [place for place, is_raw in enumerate(raw) if is_raw == kind]
-        answers |= zip(places, _summed(release, [release.rounds[i] for i in places], domain, pair, known), strict=True)
+        answers |= zip(
+            places, _evaluate(release, [release.rounds[i] for i in places], domain, pair, known), strict=True
+        )
     return [answers[place] for place in range(len(raw))]
 
 
-def _summed(release: Release, rounds: list[Round], domain: Any, pair: Pair, known: Known) -> "list[Answer]":
-    blocks = open_source(pair.rows_of(known), domain, release.augment)
-    nothing: Any = None  # neither noise nor a charge: a gate that only sums
-    adaptive = release.event.rounds == "adaptive"
-    gate = _Gate(blocks, domain, release.augment, release.budget, nothing, nothing, None, adaptive=adaptive)
-    statistics = gate._summed([a_round.query for a_round in rounds], [a_round.step for a_round in rounds])
+def _evaluate(release: Release, rounds: list[Round], domain: Domain, pair: Pair, known: Known) -> "list[Answer]":
+    source = open_source(pair.rows_of(known), domain, release.augment)
+    evaluator = Evaluator(source, domain, release.augment, adaptive=release.event.rounds == "adaptive")
+    statistics = evaluator.evaluate([a_round.query for a_round in rounds])
     exact = [statistic.answer(a_round.query) for statistic, a_round in zip(statistics, rounds, strict=True)]
     return [{group: values.astype(np.float64) for group, values in answer.items()} for answer in exact]
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.gate import collect, release
+from graphveil.gate import release
+from graphveil.rows.collection import Collection
 from graphveil.spec.augment import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
@@ -61,7 +62,9 @@ class Pair:
     def release(self, known: Known, budget: Budget) -> Release:
         """One release through the public door, with noise from the operating system."""
         source = self.door(self, known)
-        return release(source, domain=self.domain, budget=budget, augment=self.augment, **self.options)
+        labels = self.augment if isinstance(self.augment, Labels) else None
+        options = {"adaptive": False, "assume_centered": self.augment is None, "labels": labels} | self.options
+        return release(source, domain=self.domain, budget=budget, **options)
 
 
 def pair_named(name: Any) -> Pair:
@@ -82,7 +85,7 @@ def _as_batches(pair: Pair, known: Known) -> Any:
 
 
 def _as_collection(pair: Pair, known: Known) -> Any:
-    collection = collect(pair.domain, pair.augment)
+    collection = Collection(pair.domain, pair.augment)
     for batch in _as_batches(pair, known):
         collection.add(batch)
     return collection
@@ -105,7 +108,7 @@ _NAN, _HUGE = math.nan, 1e300
 _ONES, _ZEROS = np.ones((2047, 2)), np.zeros((2047, 2))
 _RING = _around(np.full(1023, 0.3))  # none but the row in question is shortened
 _TAILED = _around(0.1 / np.sqrt(np.linspace(1e-3, 1.0, 1023)))  # many are, and the excess is asked for
-_AUTO = {"rounds": "auto"}
+_ADAPTIVE = {"adaptive": True}
 
 PAIRS = {
     # Theorem 1 is an equality for orthogonal rows of full length; theorem 2 also where a row vanishes.
@@ -134,8 +137,8 @@ PAIRS = {
     "private norm": Pair(_known([1e6, 0.0], _ONES), _known(_NOTHING, _ONES), Domain(data_norm="private")),
     # Theorems 6 and 10: squares, norms, whitened moments and excess; with means; with cells; from a norm alone. A row
     # that vanishes moves each of these as far as it can be moved, in all rounds of one transcript.
-    "adaptive": Pair(_known([3.0, 3.0], _RING), _known(_NOTHING, _RING), _BOX, options=_AUTO),
-    "adaptive mean": Pair(_known([3.0, 3.0], _RING), _known(_NOTHING, _RING), _BOX, Constant(), _AUTO),
-    "adaptive cells": Pair(_known([3.0, 3.0], _ZEROS), _known(_NOTHING, _ZEROS), _BOX, Constant(), _AUTO),
-    "adaptive long rows": Pair(_known([5.0, 0.0], _TAILED), _known(_NOTHING, _TAILED), _BALL, options=_AUTO),
+    "adaptive": Pair(_known([3.0, 3.0], _RING), _known(_NOTHING, _RING), _BOX, options=_ADAPTIVE),
+    "adaptive mean": Pair(_known([3.0, 3.0], _RING), _known(_NOTHING, _RING), _BOX, Constant(), _ADAPTIVE),
+    "adaptive cells": Pair(_known([3.0, 3.0], _ZEROS), _known(_NOTHING, _ZEROS), _BOX, Constant(), _ADAPTIVE),
+    "adaptive long rows": Pair(_known([5.0, 0.0], _TAILED), _known(_NOTHING, _TAILED), _BALL, options=_ADAPTIVE),
 }

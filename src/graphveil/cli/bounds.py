@@ -59,7 +59,7 @@ def template(
 
     Example: graphveil bounds template patients.parquet -o bounds.toml
     """
-    from graphveil.gate import column_kinds
+    from graphveil.rows.files import column_kinds
     from graphveil.spec.files import write_file
 
     output = writable(output)

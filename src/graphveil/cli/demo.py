@@ -41,7 +41,7 @@ def demo(
     domain = Domain(bounds=data.bounds, rows_per_person=data.rows_per_person)
     files = _unused(folder)
     with counting("Releasing", as_json):
-        made = make(data.rows, domain=domain, budget=Budget(_EPSILON, _DELTA), augment="mean", rounds="auto")
+        made = make(data.rows, domain=domain, budget=Budget(_EPSILON, _DELTA))
         made.save(files["release"])
     with counting("Fitting", as_json):
         model = PrivateGraphicalLasso(_EPSILON, _DELTA).fit_release(made)

@@ -10,7 +10,7 @@ import typer
 from graphveil.cli.speaking import AsJson, Number, Refusal, answer, one_line, read_text, say, verb, writable
 
 if TYPE_CHECKING:
-    from graphveil.privacy.ledger.book import Ledger
+    from graphveil.ledger.ledger import Ledger
 
 __all__ = ["LedgerUrl", "ledger", "open_ledger"]
 
@@ -29,7 +29,7 @@ def open_ledger(url: str | None) -> "Ledger":
     """The ledger that was named, or the one where it is when nothing is said."""
     if url is not None and not url.strip():
         raise Refusal("--ledger is empty. Name a file or a database, or leave it out: then it is ledger.db here.")
-    from graphveil.privacy.ledger.book import Ledger
+    from graphveil.ledger.ledger import Ledger
 
     named = os.path.expanduser(url or os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db")
     if os.path.exists(named) and not os.path.isfile(named):

@@ -32,7 +32,7 @@ from graphveil.cli.stopping import deferred
 from graphveil.exceptions import GraphveilError, InvalidParameter
 
 if TYPE_CHECKING:
-    from graphveil.privacy.ledger.book import Ledger
+    from graphveil.ledger.ledger import Ledger
     from graphveil.spec.released import Release
 
 __all__ = ["release"]
@@ -83,8 +83,6 @@ def release(
                 os.path.expanduser(data),
                 domain=domain,
                 budget=budget,
-                augment="mean",
-                rounds="auto",
                 progress=lambda rows: count(rows, None),
                 ledger=account,
                 dataset=dataset,

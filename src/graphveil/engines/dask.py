@@ -12,6 +12,7 @@ from graphveil.spec.domain import Domain
 __all__ = ["DaskPartitions"]
 
 _BRANCHES = 8  # outcomes that are added at a time: so many p × p sums are in a worker's memory
+_SUMMING = "summed by Dask, whose own log may say more"
 
 
 class DaskPartitions(Partitions):
@@ -38,28 +39,47 @@ class DaskPartitions(Partitions):
         self._collection = call_foreign(lambda: _narrowed(collection, wanted), "opened")
 
     def run(self, work: Work) -> tuple[Outcome, int]:
-        """One graph: a task for every partition, and a tree that adds what they come to."""
+        """One graph: for every partition a task that sums it and one that counts it, and a tree that adds the sums."""
         from dask.delayed import delayed
         from threadpoolctl import threadpool_limits
 
+        parts = self._parts()
+
         def total() -> tuple[Outcome, int]:
-            parts = self._collection.to_delayed()
-            parts = list(parts.ravel()) if hasattr(parts, "ravel") else parts
             shared = delayed(work)  # one node of the graph: every worker fetches it once
-            level = [_summed(shared, number, part) for number, part in enumerate(parts)]
+            level = [delayed(_sum_part, pure=False)(shared, number, part) for number, part in enumerate(parts)]
             while len(level) > 1:
                 groups = [level[start : start + _BRANCHES] for start in range(0, len(level), _BRANCHES)]
                 level = [delayed(combined, pure=False)(group) for group in groups]
             with threadpool_limits(limits=1, user_api="blas"):  # without a cluster, the threads are Dask's
-                return level[0].compute(), len(parts)
+                outcome, n_rows = delayed(tuple)([level[0], _counted(parts)]).compute()
+            return outcome, n_rows
 
-        return call_foreign(total, "summed by Dask, whose own log may say more")
+        return call_foreign(total, _SUMMING)
+
+    def count(self) -> int:
+        """Number of rows: the lengths of all partitions."""
+        parts = self._parts()
+        return int(call_foreign(lambda: _counted(parts).compute(), _SUMMING))
+
+    def _parts(self) -> list[Any]:
+        parts = call_foreign(self._collection.to_delayed, "opened")
+        parts = list(parts.ravel()) if hasattr(parts, "ravel") else list(parts)
+        if len(parts) != self._collection.npartitions:
+            raise SourceError("Dask has lost a partition; nothing is used of this pass.")
+        return parts
 
 
-def _summed(shared: Any, number: int, part: Any) -> Any:
+def _counted(parts: list[Any]) -> Any:
     from dask.delayed import delayed
 
-    return delayed(_sum_part, pure=False)(shared, number, part)
+    return delayed(sum)([delayed(_n_rows)(part) for part in parts])
+
+
+def _n_rows(part: Any) -> int:
+    """Length of an array or a frame, 0 of anything else. Never raises: Dask logs the arguments of what fails."""
+    shape = getattr(part, "shape", None)
+    return shape[0] if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else 0
 
 
 def _sum_part(work: Work, number: int, part: Any) -> Outcome:

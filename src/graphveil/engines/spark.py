@@ -57,9 +57,10 @@ class SparkPartitions(Partitions):
         self.labels = replace(labels, column=numbers[-1]) if label and labels is not None else labels
         self._frame = call_foreign(lambda: _narrowed(frame, wanted, numbers), "opened")
         self._kept = getattr(frame, "is_cached", False)
+        self._n_rows: int | None = None  # once counted
 
     def run(self, work: Work) -> tuple[Outcome, int]:
-        """One job of two stages: sum partitions, add pieces."""
+        """One job of two stages: sum partitions, add pieces. Rows are counted by another, once, without any Python."""
 
         def total() -> list[Any]:
             # Spark broadcasts a function of more than 1 MB by itself, with the integer matrix that it holds.
@@ -79,16 +80,19 @@ class SparkPartitions(Partitions):
         # A piece whose parts are not those of the others would be a partition that was lost, or counted twice.
         added = [combined(pieces[number]) for number in sorted(pieces)]
         refused = next((piece for piece in added if piece.refusal is not None), None)
-        if refused is not None or not added:
-            return refused or Outcome((), np.zeros(_size(work), dtype=np.int64)), 0
+        if refused is not None:
+            return refused, 0
+        if not added:
+            return Outcome((), np.zeros(_size(work), dtype=np.int64)), self.count()
         if any(piece.parts != added[0].parts for piece in added):
             return Outcome((), added[0].words, "The engine has lost a part of a sum."), 0
-        parts = added[0].parts
-        return Outcome(parts, np.concatenate([piece.words for piece in added])), len(parts)
+        return Outcome(added[0].parts, np.concatenate([piece.words for piece in added])), self.count()
 
     def count(self) -> int:
         """Number of rows, counted by Spark itself."""
-        return int(call_foreign(self._frame.count, "counted by Spark, whose own log says more"))
+        if self._n_rows is None:
+            self._n_rows = int(call_foreign(self._frame.count, "counted by Spark, whose own log says more"))
+        return self._n_rows
 
     @contextmanager
     def kept(self) -> Iterator[None]:

@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil.exceptions import GuaranteeError, InvalidParameter
-from graphveil.gate import LedgerLike, collect, release
+from graphveil.gate import release
+from graphveil.ledger.account import LedgerLike
 from graphveil.metrics import negative_log_likelihood, partial_correlations
 from graphveil.simulate.samplers import gaussian_rows
-from graphveil.spec.augment import Augment, Constant
+from graphveil.spec.augment import Constant
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
@@ -83,7 +84,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             The records, as in :func:`graphveil.release`.
         y : ignored
         """
-        made = release(X, rounds=self._rounds(), **self._release_options())
+        made = release(X, **self._release_options())
         return self.fit_release(made)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -99,7 +100,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         y : ignored
         """
         if self._collection is None:
-            self._collection = collect(self._domain(), self._augment())
+            options = self._release_options()  # refused now, if they would be later
+            from graphveil.rows.collection import Collection
+
+            self._collection = Collection(options["domain"], None if self.assume_centered else Constant())
         self._collection.add(X)
         self.n_features_in_ = self._collection.n_features
         return self
@@ -108,7 +112,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         """Release what ``partial_fit`` has collected, estimate from it, and return it: one charge."""
         if self._collection is None:
             raise InvalidParameter("There is nothing to release: call partial_fit first, or fit.")
-        made = release(self._collection, rounds=1, **self._release_options())
+        made = release(self._collection, **(self._release_options() | {"adaptive": False}))
         self._collection = None
         self.fit_release(made)
         return made
@@ -157,20 +161,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         strongest = [(f"{names[i]} — {names[j]}", f"{weights[i, j]:+.2f}") for i, j in pairs]
         return [("edges", f"{np.count_nonzero(weights)} between {len(names)} columns"), *strongest]
 
-    def _rounds(self) -> Any:
-        return "auto"
-
     def _domain(self) -> Domain:
         return Domain(bounds=self.bounds, data_norm=self.data_norm, rows_per_person=self.rows_per_person)
-
-    def _augment(self) -> Augment:
-        return None if self.assume_centered else Constant()
 
     def _release_options(self) -> dict[str, Any]:
         return {
             "domain": self._domain(),
             "budget": Budget(self.epsilon, self.delta),
-            "augment": self._augment(),
+            "assume_centered": self.assume_centered,
             "ledger": self.ledger,
             "dataset": self.dataset,
             "key": self.key,

@@ -10,8 +10,8 @@ __all__ = ["PrivatePrecision"]
 class PrivatePrecision(PrivateEstimator):
     """Covariance and precision matrix under differential privacy, denoised; the default estimator.
 
-    Adaptive rounds (one event, one charge) and noise-aware shrinkage: :func:`graphveil.release` with
-    ``rounds="auto"``, then
+    Adaptive rounds (one event, one charge) and noise-aware shrinkage: :func:`graphveil.release`,
+    then
     :func:`graphveil.recover`.
 
     Parameters

@@ -9,8 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
-from graphveil.gate import LedgerLike, labelled_rows, release
+from graphveil.gate import release
+from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.precision import few_records, recovered
+from graphveil.rows.indicators import labelled_rows
 from graphveil.spec.augment import Labels
 from graphveil.spec.domain import Domain
 from graphveil.spec.released import Release
@@ -120,7 +122,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
             )
         domain = Domain(bounds=self.bounds, rows_per_person=self.rows_per_person)
         source, wide = labelled_rows((X, y), domain, labels)
-        made = release(source, rounds="auto", **(self._release_options() | {"domain": wide}))
+        made = release(source, **(self._release_options() | {"domain": wide}))
         return self.fit_release(made)
 
     @property

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphveil._rng import generator_for
 from graphveil.estimators.printed import PrintedEstimator
 from graphveil.exceptions import InvalidParameter
-from graphveil.gate import LedgerLike
+from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.law import NoisyCovariance
 from graphveil.recovery.network import Network, find_network
 from graphveil.recovery.precision import recover

@@ -5,7 +5,6 @@ from typing import Any
 
 from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec.augment import Augment
 
 __all__ = ["PrintedEstimator"]
 
@@ -21,22 +20,17 @@ class PrintedEstimator(PrivateEstimator):
     def _checked_alpha(self) -> Any:
         """The penalty, or the name of a way to choose it."""
 
-    def _rounds(self) -> Any:
-        return 1 if self.mechanism == "paper" else "auto"
-
-    def _augment(self) -> Augment:
+    def _release_options(self) -> dict[str, Any]:
+        alpha = self._checked_alpha()  # before anything is spent
+        if self.mechanism == "paper" and not isinstance(alpha, float):
+            raise InvalidParameter.of("alpha", 'a number with mechanism="paper"', self.alpha)
         if self.mechanism == "paper" and not self.assume_centered:
             raise InvalidParameter(
                 'mechanism="paper" takes rows to have mean zero: set assume_centered=True, and subtract a public '
                 "centre from the columns where they have not."
             )
-        return super()._augment()
-
-    def _release_options(self) -> dict[str, Any]:
-        alpha = self._checked_alpha()  # before anything is spent
-        if self.mechanism == "paper" and not isinstance(alpha, float):
-            raise InvalidParameter.of("alpha", 'a number with mechanism="paper"', self.alpha)
-        return super()._release_options() | {"mechanism": self.mechanism, "allow_unproven": self.allow_unproven}
+        own = {"mechanism": self.mechanism, "allow_unproven": self.allow_unproven}
+        return super()._release_options() | own | {"adaptive": self.mechanism != "paper"}
 
     def _papers_alpha(self) -> float:
         """The penalty for a release by the paper's mechanism, which may come from a file."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from graphveil.estimators.printed import PrintedEstimator
-from graphveil.gate import LedgerLike
+from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.precision import recover
 from graphveil.solvers.ridge import ridge_precision
 from graphveil.spec import validate

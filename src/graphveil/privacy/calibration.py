@@ -1,6 +1,8 @@
 """How much noise a budget asks for, and on which lattice it is drawn. Everything rounds to the private side."""
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 
 from graphveil.exceptions import GuaranteeError
@@ -103,7 +105,8 @@ def lattice_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, 
     A coordinate with noise of standard deviation s on the lattice gℤ, g = 2^e, costs a total variation of at most
     (g/s)²/16 against the Gaussian rounded to gℤ. The data are integers: for e ≤ 0 they are on the lattice; for e > 0
     they are rounded down to it, which moves d coordinates by less than g√(2d) in the norm of the sensitivity. That
-    is kept below 2⁻³⁰ of the sensitivity, the reserve that :func:`with_reserve` adds.
+    is kept below 2⁻³⁰ of the sensitivity, the reserve that :func:`with_reserve` adds. The sampler takes whole scales:
+    every s is rounded up to a multiple of g, by less than 2⁻⁴⁰ of itself.
 
     Guarantee
     ---------
@@ -117,9 +120,23 @@ def lattice_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, 
         eta = sum(group.count * (spacing / group.sd) ** 2 for group in groups) / 16.0 * (1.0 + 2.0**-40)
         rounding = spacing * math.sqrt(2.0 * count) if exponent > 0 else 0.0
         if eta <= allowed_eta and rounding <= 0.5 * _ROUNDING * sensitivity:
-            return GaussianStep(sensitivity, groups, exponent, mu, eta)
+            return GaussianStep(sensitivity, _on_whole_scales(groups, spacing), exponent, mu, eta)
         exponent -= 1
     raise GuaranteeError(
         f"This budget cannot be kept in exact arithmetic with {count} noisy numbers: no lattice is fine enough for so "
         "large an epsilon, or so small an epsilon or delta. Choose a more usual budget."
     )
+
+
+def _on_whole_scales(groups: tuple[NoiseGroup, ...], spacing: float) -> tuple[NoiseGroup, ...]:
+    """Round standard deviations up to multiples of the lattice, the others no less than the first.
+
+    Guarantee
+    ---------
+    No quotient (first sd)/(own sd) grows, so the norm in which the sensitivity is measured does not either. Proof:
+    ``privacy/proofs/lattice.md`` (theorem 4).
+    """
+    first = Fraction(groups[0].sd)
+    factor = math.ceil(first / Fraction(spacing)) / (first / Fraction(spacing))
+    steps = [math.ceil(Fraction(group.sd) * factor / Fraction(spacing)) for group in groups]
+    return tuple(replace(group, sd=count * spacing) for group, count in zip(groups, steps, strict=True))

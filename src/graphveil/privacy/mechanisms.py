@@ -7,6 +7,7 @@ diagonal, σ/√2 above it, σ on the trace. Means, squares and counts get the s
 """
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,33 +16,24 @@ from graphveil.privacy import calibration, sensitivity
 from graphveil.privacy.randomness import NoiseSource
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import GaussianStep, NoiseGroup
-from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.lattice import CELL_LEVELS
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
+from graphveil.spec.row_space import RowSpace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["draw_noise", "paper_step", "step_for"]
+__all__ = ["check_room", "draw_noise", "paper_step", "step_for"]
 
 
-def step_for(
-    query: Query,
-    lattice: RowLattice | None,
-    layout: MomentLayout,
-    base: RowLattice | None,
-    rows_per_person: int,
-    mu: float,
-    allowed_eta: float,
-) -> GaussianStep:
+def step_for(query: Query, space: RowSpace, rows_per_person: int, mu: float, allowed_eta: float) -> GaussianStep:
     """Law of the noise that makes the answer to ``query`` μ-GDP up to a total variation of ``allowed_eta``.
 
     Parameters
     ----------
     query : Query
-    lattice, layout : RowLattice, MomentLayout
-        Of the rows whose moments are asked for; ignored by the other questions.
-    base : RowLattice
-        Of the rows of the domain. Counts of norms need no lattice: both may be None for them.
+    space : RowSpace
+        Of the rows that it is asked of.
     rows_per_person : int
     mu, allowed_eta : float
 
@@ -49,37 +41,13 @@ def step_for(
     ---------
     Proofs: ``privacy/proofs/sensitivity.md``, ``privacy/proofs/columns.md``.
     """
-    if isinstance(query, NormCounts):
-        delta = sensitivity.histogram_sensitivity(rows_per_person)
-        name, count = "counts", query.edges.size + 1
-    elif isinstance(query, CellCounts):
-        delta = sensitivity.cell_sensitivity(query.columns.size, rows_per_person)
-        name, count = "cells", query.columns.size * sum(2**level for level in CELL_LEVELS)
-    elif lattice is None or base is None:
-        raise TypeError(f"a {type(query).__name__} needs rows on a lattice")
-    elif isinstance(query, Moments | Excess):
-        return _moment_step(lattice, layout, rows_per_person, mu, allowed_eta)
-    elif isinstance(query, ColumnMeans):
-        which = query.columns.astype(int)
-        widths, weights = _integers((query.high - query.low)[which]), _integers(query.weights)
-        delta = sensitivity.mean_sensitivity(widths, weights, base.row_square, rows_per_person)
-        name, count = "means", which.size
-    elif isinstance(query, ColumnSquares):
-        which = query.columns.astype(int)
-        farthest = np.maximum(query.high - query.centre, query.centre - query.low)
-        reaches, weights, centre = (_integers(v) for v in (farthest[which], query.weights, query.centre))
-        delta = sensitivity.square_sensitivity(reaches, weights, centre, base.row_square, rows_per_person)
-        name, count = "squares", which.size
-    else:
-        raise TypeError(f"no mechanism for a {type(query).__name__}")
-    delta = calibration.with_reserve(delta)
-    group = NoiseGroup(name, count, calibration.sd_for(delta, mu))
-    return calibration.lattice_step(delta, (group,), mu, allowed_eta)
+    return _STEPS[type(query)](query, space, rows_per_person, mu, allowed_eta)
 
 
-def _moment_step(
-    lattice: RowLattice, layout: MomentLayout, rows_per_person: int, mu: float, allowed_eta: float
+def _moment_law(
+    query: Moments | Excess, space: RowSpace, rows_per_person: int, mu: float, allowed_eta: float
 ) -> GaussianStep:
+    lattice, layout = query.geometry(space)
     delta = calibration.with_reserve(sensitivity.moment_sensitivity(lattice.total_square, rows_per_person))
     sd = calibration.sd_for(delta, mu)
     above = sd / math.sqrt(2.0) * (1.0 + 2.0**-50)  # rounded up: √2 times it is at least sd
@@ -91,8 +59,63 @@ def _moment_step(
     return calibration.lattice_step(delta, groups, mu, allowed_eta)
 
 
+def _equal_law(name: str, count: int, delta: float, mu: float, allowed_eta: float) -> GaussianStep:
+    """The same noise on every coordinate."""
+    delta = calibration.with_reserve(delta)
+    return calibration.lattice_step(delta, (NoiseGroup(name, count, calibration.sd_for(delta, mu)),), mu, allowed_eta)
+
+
+def _norm_law(query: NormCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
+    return _equal_law("counts", query.edges.size + 1, sensitivity.histogram_sensitivity(rows_per_person), *budget)
+
+
+def _cell_law(query: CellCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
+    count = query.columns.size * sum(2**level for level in CELL_LEVELS)
+    return _equal_law("cells", count, sensitivity.cell_sensitivity(query.columns.size, rows_per_person), *budget)
+
+
+def _mean_law(query: ColumnMeans, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
+    which = query.columns.astype(int)
+    widths, weights = _integers((query.high - query.low)[which]), _integers(query.weights)
+    delta = sensitivity.mean_sensitivity(widths, weights, space.known_lattice.row_square, rows_per_person)
+    return _equal_law("means", which.size, delta, *budget)
+
+
+def _square_law(query: ColumnSquares, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
+    which = query.columns.astype(int)
+    farthest = np.maximum(query.high - query.centre, query.centre - query.low)
+    reaches, weights, centre = (_integers(v) for v in (farthest[which], query.weights, query.centre))
+    delta = sensitivity.square_sensitivity(reaches, weights, centre, space.known_lattice.row_square, rows_per_person)
+    return _equal_law("squares", which.size, delta, *budget)
+
+
+# What each query costs.
+_STEPS: dict[type[Query], Callable[..., GaussianStep]] = {
+    ColumnMeans: _mean_law,
+    ColumnSquares: _square_law,
+    CellCounts: _cell_law,
+    NormCounts: _norm_law,
+    Moments: _moment_law,
+    Excess: _moment_law,
+}
+
+
+def check_room(n_features: int, *, cells: bool, mu: float, allowed_eta: float) -> None:
+    """Refuse a budget that a later round of an adaptive release could not keep: after the charge it would be lost.
+
+    Guarantee
+    ---------
+    None: a round that does not fit is refused by :func:`step_for` too. Proof: ``privacy/proofs/composition.md``.
+    """
+    most = (n_features + 1) * (n_features + 2) // 2 + 1
+    if cells:
+        most = max(most, n_features * sum(2**level for level in CELL_LEVELS))
+    groups = (NoiseGroup("largest", 1, math.sqrt(2.0)), NoiseGroup("smallest", most, 1.0))
+    calibration.lattice_step(1.0, groups, mu, allowed_eta)
+
+
 def paper_step(
-    lattice: RowLattice, layout: MomentLayout, rows_per_person: int, budget: Budget, *, allow_unproven: bool
+    query: Moments, space: RowSpace, rows_per_person: int, budget: Budget, *, allow_unproven: bool
 ) -> GaussianStep:
     """Law of the noise of the paper's Algorithm 1; its μ says what it keeps.
 
@@ -100,6 +123,7 @@ def paper_step(
     ---------
     Proof: ``privacy/proofs/paper_mechanism.md``.
     """
+    lattice, layout = query.geometry(space)
     delta = calibration.with_reserve(sensitivity.moment_sensitivity(lattice.total_square, rows_per_person))
     sd = calibration.classical_sd(delta, budget, allow_unproven=allow_unproven)
     mu = math.nextafter(delta / sd, math.inf)

@@ -1,16 +1,17 @@
-"""Where noise comes from: the operating system's entropy through OpenDP, or a seed, which is not private.
+"""Where noise comes from: the operating system's random words, or a seed, which is not private.
 
 A float Gaussian leaks: its low bits tell which value was added (Mironov 2012). Both sources here give integers.
 """
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, lru_cache
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from graphveil.exceptions import GuaranteeError
+from graphveil.privacy.discrete_gaussian import LARGEST_SCALE, draw_discrete_gaussian
 from graphveil.spec import validate
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NoiseSource", "SecureSource", "SimulationSource", "noise_source"]
 
-_CHUNK = 8192  # integers per call of the sampler: long enough to hide the call, short enough to share among threads
-_LARGEST_SCALE = 2.0**58  # 16 standard deviations stay inside int64
+_CHUNK = 2**15  # integers per call of the sampler: long enough to hide the call, short enough to share among threads
 
 
 class NoiseSource(Protocol):
@@ -40,37 +40,30 @@ def noise_source(random_state: Any) -> NoiseSource:
 
 
 class SecureSource:
-    """OpenDP's exact sampler of the discrete Gaussian (Canonne, Kamath, Steinke 2020), fed by the operating system.
+    """Exact discrete Gaussians of the operating system's random words.
 
     Guarantee
     ---------
-    No seed, no state of ours: two processes, or a process and its fork, never share noise. Draws run on all cores.
+    No seed and no state: every draw asks the system anew, so a process, its forks and its clones never share noise.
+    Proof: ``privacy/proofs/sampler.md`` (theorem 16).
     """
 
     seeded = False
-
-    def __init__(self) -> None:
-        _enable_opendp()  # a broken installation fails here, before anything is charged
 
     def discrete_gaussian(self, scale: float, size: int) -> "NDArray[np.int64]":
         """Draw on all cores (the sampler releases the interpreter lock)."""
         _check_request(scale, size)
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return self._draw(scale, size, workers)
+        return self._draw(int(scale), size, workers)
 
     @staticmethod
-    def _draw(scale: float, size: int, workers: int) -> "NDArray[np.int64]":
+    def _draw(scale: int, size: int, workers: int) -> "NDArray[np.int64]":
         counts = [min(_CHUNK, size - start) for start in range(0, size, _CHUNK)]
-        samplers = {count: _opendp_measurement(scale, count) for count in {*counts}}
-
-        def draw(count: int) -> "NDArray[np.int64]":
-            return _opendp_draw(samplers[count], count)
-
         if len(counts) > 1:
             with ThreadPoolExecutor(workers) as pool:
-                noise = np.concatenate(list(pool.map(draw, counts)))
+                noise = np.concatenate(list(pool.map(partial(draw_discrete_gaussian, scale), counts)))
         else:
-            noise = draw(size) if size else np.empty(0, dtype=np.int64)
+            noise = draw_discrete_gaussian(scale, size)
         if noise.shape != (size,):
             raise GuaranteeError("The noise sampler returned a wrong number of values; nothing is released.")
         return noise
@@ -91,27 +84,5 @@ class SimulationSource:
 
 
 def _check_request(scale: float, size: int) -> None:
-    # OpenDP checks none of this: NaN would pass for 0, and scale 0 returns the exact value.
-    if not (np.isfinite(scale) and 1.0 <= scale <= _LARGEST_SCALE) or size < 0:
+    if not (1.0 <= scale <= LARGEST_SCALE and scale == int(scale)) or size < 0:  # NaN is in no interval
         raise GuaranteeError("The noise that was asked for is outside of what the sampler is proved for.")
-
-
-def _opendp_draw(measurement: Any, count: int) -> "NDArray[np.int64]":
-    return np.array(measurement([0] * count), dtype=np.int64)
-
-
-@cache
-def _enable_opendp() -> None:
-    from opendp.mod import enable_features
-
-    enable_features("contrib")  # OpenDP's name for components whose proof is not yet vetted by its second reader
-
-
-@lru_cache(maxsize=64)  # a law, without state: drawing from it twice is as good as making it twice
-def _opendp_measurement(scale: float, count: int) -> Any:
-    # Submodules, because opendp.prelude imports scikit-learn.
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_gaussian
-    from opendp.metrics import l2_distance
-
-    return make_gaussian(vector_domain(atom_domain(T="i64"), size=count), l2_distance(T="f64"), scale=scale)

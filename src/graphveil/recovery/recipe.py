@@ -2,7 +2,7 @@
 
 A generator that yields questions and is sent noisy answers. It lives here, where neither rows nor the sampler can be
 imported, so that later questions depend on earlier *answers* alone: the layers of the package are the proof. The
-gate runs it against the rows (``gate.release(..., rounds="auto")``), and :func:`graphveil.recover` runs it again
+gate runs it against the rows (``gate.release(...)``), and :func:`graphveil.recover` runs it again
 against the answers in a release, to the same end.
 
 Why it is made like this (measured on eleven real and a dozen synthetic data sets; ``docs/accuracy.md``):
@@ -207,7 +207,7 @@ def _absorb(
     moments, query = answers[0], answers[0].query
     assert isinstance(query, Moments)
     assert query.row_map is not None
-    back, middle = np.linalg.inv(query.row_map.matrix / unit).T, query.row_map.centre * unit
+    back, middle = query.row_map.inverse(unit).T, query.row_map.centre * unit
     layout = MomentLayout(p, None if setting.centred else Constant())
     lattice = query.lattice(p)
     constant = lattice.constant * lattice.unit

@@ -7,20 +7,9 @@ from dataclasses import dataclass
 from graphveil.spec.augment import Constant, Labels
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.merged import MergedRelease
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts
 from graphveil.spec.released import Release
 
 __all__ = ["PrivacyCard", "privacy_card", "right_guesses"]
-
-# What a question is called by somebody who did not write it.
-_ASKED = {
-    ColumnMeans: "means of columns",
-    ColumnSquares: "variances of columns",
-    CellCounts: "counts of values in ranges of columns",
-    NormCounts: "a histogram of how far records lie from their centre",
-    Moments: "products of pairs of columns, averaged over records",
-    Excess: "the same products of what clipping had cut off",
-}
 
 
 @dataclass(frozen=True)
@@ -157,7 +146,7 @@ def _released(release: Release) -> str:
     counts: Counter[str] = Counter()
     rounds = [a_round for part in _parts(release) for a_round in part.rounds]
     for a_round in rounds:
-        counts[_ASKED[type(a_round.query)]] += sum(values.size for values in a_round.values.values())
+        counts[a_round.query.description] += sum(values.size for values in a_round.values.values())
     parts = "; ".join(f"{what} ({count:,})" for what, count in counts.items())
     extra = ""
     if isinstance(release.augment, Labels):
@@ -195,7 +184,7 @@ def _mechanism(release: Release) -> str:
     if isinstance(release, MergedRelease):
         rounds = f"{len(release.parts)} sites, each with a release and a charge of its own"
     return (
-        f"Discrete Gaussian noise (OpenDP) on exact integer sums, analytic calibration; {rounds}. Records were clipped "
+        f"Discrete Gaussian noise on exact integer sums, analytic calibration; {rounds}. Records were clipped "
         "to their bounds before they were summed."
     )
 

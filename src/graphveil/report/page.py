@@ -45,7 +45,7 @@ def write_report(release: Release, path: "str | os.PathLike[str]", forecast: For
     --------
     >>> import tempfile, pathlib, numpy as np, graphveil as gv
     >>> rows = np.random.default_rng(0).normal(size=(5000, 3))
-    >>> out = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), rounds="auto")
+    >>> out = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = pathlib.Path(folder) / "report.html"
     ...     write_report(out, page)

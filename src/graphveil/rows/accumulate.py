@@ -15,8 +15,10 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import config
 from threadpoolctl import threadpool_limits
 
+from graphveil.exceptions import GuaranteeError
 from graphveil.rows.blocks import Blocks
 from graphveil.rows.clipping import Encoder, RawRows
 from graphveil.rows.partitions import Partitions
@@ -134,6 +136,11 @@ def _hand_over(
 
 
 def _sum(pieces: "Iterator[Block | Deferred]", encoder: Encoding, statistics: list[Statistic], tally: Tally) -> Sums:
+    # In kernels that are not compiled integers of numpy overflow, and a value decides whether that is an error.
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        raise GuaranteeError(
+            "NUMBA_DISABLE_JIT is set, and what is proved of the kernels holds for compiled ones. Unset it."
+        )
     step = _piece_rows(encoder.width)
     buffer = np.empty((step, encoder.width))
     for piece in pieces:

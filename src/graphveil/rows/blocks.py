@@ -6,8 +6,9 @@ Argument: ``privacy/proofs/totality.md`` (theorem 7).
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Blocks", "open_batch", "open_source"]
 
+_LONG_INTEGERS = ("HUGEINT", "UHUGEINT", "Int128", "UInt128")  # of DuckDB and polars; Arrow has none of 128 bits
 _KINDS = (
     "a 2-D numeric numpy array, a data frame (pandas, polars, pyarrow, DuckDB, Dask, Spark), the path of files, a "
     "collection of batches, or a function that starts one"
@@ -107,7 +109,7 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | N
         if rows is None:
             return None
         return _WithLabels(rows, codes_of(source[1], labels))
-    if _is_path(source) or (isinstance(source, list | tuple) and source and all(map(_is_path, source))):
+    if _names_files(source):
         from graphveil.rows.files import Files
 
         blocks = Files([source] if _is_path(source) else source, domain, labels)
@@ -124,7 +126,7 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | N
     if type(source).__name__ == "Series":
         raise SourceError("The source is a Series, one column without a table: give a data frame, e.g. frame[['age']].")
     if hasattr(source, "__arrow_c_stream__"):
-        return _Frame(source, domain, labels)
+        return _open_frame(source, domain, labels)
     return None
 
 
@@ -155,16 +157,10 @@ class _Array(Blocks):
 class _Frame(Blocks):
     """Anything with an Arrow C stream; columns are found by name."""
 
-    def __init__(self, frame: Any, domain: Domain, labels: Labels | None) -> None:
-        names = _column_names(frame)
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise SourceError(f"Column {twice[0]!r} appears more than once in the source: rename or select columns.")
-        self._selection = Selection(names, domain, labels)
-        self.columns, self.n_features = self._selection.features, len(self._selection.features)
-        self._frame = _selected(frame, names, self._selection.wanted)
+    def __init__(self, frame: Any, selection: Selection) -> None:
+        self.columns, self.n_features = selection.features, len(selection.features)
+        self._frame, self._selection = frame, selection
         self._open()
-        _match(self, domain)
 
     def fetch(self) -> "Iterator[Block | Deferred]":
         size = batch_rows(self.n_features)
@@ -232,6 +228,10 @@ class _Batches(Blocks):
 
     def _opened(self) -> Any:
         for batch in iterate_foreign(self._batches):
+            if _names_files(batch) or (isinstance(batch, tuple) and batch and _names_files(batch[0])):
+                raise SourceError(
+                    "A batch is a path. Give all paths in one list: then each file is known to count once."
+                )
             blocks = open_batch(batch, self._domain, self._labels)
             if blocks is None:
                 pair = "a pair (rows, labels) with rows " if self._labels and self._labels.column is None else ""
@@ -253,6 +253,10 @@ def _is_path(source: Any) -> bool:
     return isinstance(source, str | os.PathLike)
 
 
+def _names_files(source: Any) -> bool:
+    return _is_path(source) or (isinstance(source, list | tuple) and bool(source) and all(map(_is_path, source)))
+
+
 def _column_names(frame: Any) -> list[str]:
     import pyarrow as pa
 
@@ -266,26 +270,75 @@ def _column_names(frame: Any) -> list[str]:
     return [str(name) for name in schema.names]
 
 
-def _selected(frame: Any, names: list[str], wanted: list[str]) -> Any:
-    """Keep only wanted columns where the conversion to Arrow would look at values of the others."""
+def _open_frame(frame: Any, domain: Domain, labels: Labels | None) -> Blocks:
+    """A data frame: only wanted columns of it, checked by name and by type before a value is converted."""
+    names = _column_names(frame)
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise SourceError(f"Column {twice[0]!r} appears more than once in the source: rename or select columns.")
+    selection = Selection(names, domain, labels)
+    selection.check_names(names)
+    if hasattr(frame, "iloc"):
+        blocks = _open_pandas(frame, names, selection)
+    else:
+        blocks = _Frame(_selected(frame, names, selection), selection)
+    _match(blocks, domain)
+    return blocks
+
+
+def _selected(frame: Any, names: list[str], selection: Selection) -> Any:
+    """Only wanted columns, where the conversion to Arrow would look at values of the others."""
     if type(frame).__module__.startswith("polars."):
-        return call_foreign(lambda: frame.select(wanted), "opened")
+        schema = call_foreign(lambda: frame.schema, "opened")
+        as_floats = {name: float for name in selection.features if str(schema[name]) in _LONG_INTEGERS}
+        return call_foreign(lambda: frame[selection.wanted].cast(as_floats), "opened")
     if hasattr(frame, "project"):  # a relation of DuckDB: what is not wanted is not even read
-        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted)
-        return call_foreign(lambda: frame.project(quoted), "opened")
-    if not hasattr(frame, "iloc"):
-        return frame
-    places = [names.index(name) for name in wanted]
-    frame = call_foreign(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
-    for name, dtype in zip(wanted, frame.dtypes, strict=True):
-        categories = getattr(dtype, "categories", None)
-        if "object" in (str(dtype), str(getattr(categories, "dtype", ""))):
-            # Arrow would infer a type from the values, and complain about one of them by name.
-            raise SourceError(
-                f"Column {name!r} has dtype object, which declares no type. Convert it to a number (or a label to str) "
-                "where you know what it means."
-            )
+        kinds = call_foreign(lambda: dict(zip(names, map(str, frame.types), strict=True)), "opened")
+        wanted = ", ".join(_expression(name, kinds[name]) for name in selection.wanted)
+        return call_foreign(lambda: frame.project(wanted), "opened")
     return frame
+
+
+def _expression(name: str, kind: str) -> str:
+    """A column of a relation; DuckDB would hand over long integers as decimals, some of them with another sign."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    return f"cast({quoted} as double) as {quoted}" if kind in _LONG_INTEGERS else quoted
+
+
+def _open_pandas(frame: Any, names: list[str], selection: Selection) -> Blocks:
+    """A frame of pandas, which converts as a whole: types are found without values, labels are looked up one by one."""
+    import pyarrow as pa
+
+    wanted, places = selection.wanted, [names.index(name) for name in selection.wanted]
+    empty = call_foreign(lambda: [frame.iloc[:0, place] for place in places], "opened")
+    types = [(name, _arrow_type(name, column)) for name, column in zip(wanted, empty, strict=True)]
+    selection.check_types(call_foreign(lambda: pa.schema(types), "opened"))  # a name may be no text that Arrow knows
+    frame = call_foreign(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
+    if selection.labels is None or selection.labels.column is None:
+        return _Frame(frame, selection)
+    *features, label = wanted
+    codes = codes_of(call_foreign(lambda: list(frame[label]), "read"), selection.labels)
+    return _WithLabels(_Frame(frame[features], selection.without_labels()), codes)
+
+
+def _arrow_type(name: str, empty: Any) -> Any:
+    """The type that a column of pandas has in Arrow, found on an empty one: no value has a say."""
+    import pyarrow as pa
+
+    categories = getattr(empty.dtype, "categories", None)
+    if categories is not None:
+        empty = categories[:0].to_series()
+    dtype = empty.dtype
+    shown = str(dtype) if isinstance(dtype, np.dtype) else type(dtype).__name__
+    # Of objects Arrow would infer a type from the values, and complain about one of them by name; it takes an empty
+    # column of swapped bytes, and no other.
+    if shown != "object" and getattr(dtype, "isnative", True):
+        with suppress(Exception):
+            return pa.Array.from_pandas(empty).type
+    raise SourceError(
+        f"Column {name!r} has dtype {shown}, which declares no type that can be read. Convert it to a number (or a "
+        "label to str) where you know what it means."
+    )
 
 
 def _type_name(value: Any) -> str:

@@ -51,7 +51,7 @@ class Collection(Unreleased):
         domain = self.domain.matched_to(blocks.columns, blocks.n_features)
         encoder = Encoder(domain, self.augment, shift=self.augment is not None)
         layout = MomentLayout(blocks.n_features, self.augment)
-        n_rows, (moments,) = accumulate(blocks, encoder, lambda: [RowMoments(layout, trace=True)])
+        n_rows, (moments,) = accumulate(blocks, encoder, lambda: [RowMoments(layout)])
         assert isinstance(moments, RowMoments)
         if self._sums is not None:
             moments.merge(self._sums[2])
@@ -66,6 +66,16 @@ class Collection(Unreleased):
     def n_features(self) -> int:
         """Number of columns; there must have been a batch."""
         return self.domain._known_features()
+
+    def check_asked(self, domain: Domain, augment: Augment, *, adaptive: bool) -> None:
+        """Collected sums answer one question, and only about the rows that they were made of."""
+        if adaptive:
+            raise InvalidParameter.of("adaptive", "False for rows that were collected batch by batch", True)
+        if self.count() == 0:
+            raise SourceError("The source has no rows.")
+        same = domain.matched_to(self.domain.columns, self.n_features) == self.domain
+        if not same or augment != self.augment:
+            raise InvalidParameter("The domain or the mean setting has changed since the rows were collected.")
 
     def count(self) -> int:
         """Number of rows so far."""

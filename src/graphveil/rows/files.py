@@ -1,21 +1,21 @@
 """Files as sources: Parquet, CSV and Arrow IPC, larger than memory, on any file system that pyarrow knows.
 
 A pass holds a few batches in memory, however large the files and their row groups are: Parquet is decoded page by page
-through buffers of a fixed size, CSV line by line; of Arrow IPC one record batch at a time is held.
+through buffers of a fixed size, CSV record by record; of Arrow IPC one record batch at a time is held.
 """
 
 import os
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.arrow import Selection, batch_rows, can_hold_numbers
+from graphveil.rows.arrow import Selection, batch_rows, can_hold_numbers, value_types
 from graphveil.rows.blocks import Blocks
+from graphveil.rows.csv_text import CsvText
 from graphveil.rows.foreign import call_foreign, iterate_foreign
-from graphveil.rows.lines import Lines
+from graphveil.rows.paths import Place, find_files
 from graphveil.rows.unreleased import Unreleased
 from graphveil.spec.augment import Labels
 from graphveil.spec.domain import Domain
@@ -28,8 +28,6 @@ __all__ = ["Files", "column_kinds"]
 T = TypeVar("T")
 
 _NEAR, _FAR = 2**16, 2**20  # bytes of a column that are fetched at a time, from a disk or through a network
-_OF_A_TABLE = re.compile(r"(^|/)(_delta_log|\.hoodie)/|(^|/)metadata/[^/]*\.metadata\.json$")
-_WILD = re.compile(r"[*?\[]")
 
 
 class Files(Blocks):
@@ -46,7 +44,7 @@ class Files(Blocks):
     """
 
     def __init__(self, paths: Sequence[Any], domain: Domain, labels: Labels | None) -> None:
-        files = [found for path in paths for found in _listed(os.fspath(path))]
+        files = _open(paths)
         if any(isinstance(file, _Text) for file in files) and domain.columns is None:
             raise SourceError(
                 "A CSV file needs Domain(columns=[...]) or bounds by name: without them a line of numbers could be "
@@ -69,15 +67,15 @@ class Files(Blocks):
 
 def column_kinds(source: str) -> list[tuple[str, bool]]:
     """Columns of the first file, and whether each can hold numbers; a CSV file does not say, so all may."""
-    first = _listed(source)[0]
+    first = _open([source])[0]
     return _in_file(first, first.kinds)
 
 
 class _File(Unreleased):
-    """One file on a file system of pyarrow."""
+    """One file."""
 
-    def __init__(self, system: Any, path: str) -> None:
-        self.system, self.path = system, path
+    def __init__(self, place: Place) -> None:
+        self.place, self.system, self.path = place, place.system, place.path
 
     @abstractmethod
     def names(self) -> list[str]:
@@ -126,7 +124,7 @@ class _Typed(_File):
 
     def kinds(self) -> list[tuple[str, bool]]:
         schema = call_foreign(self._schema, self._named("opened"))
-        return [(name, can_hold_numbers(schema, name)) for name in schema.names]
+        return [(name, can_hold_numbers(kind)) for name, kind in value_types(schema).items()]
 
     def check(self, selection: Selection) -> None:
         schema = call_foreign(self._schema, self._named("opened"))
@@ -144,7 +142,7 @@ class _Parquet(_Typed):
         from pyarrow.parquet import ParquetFile
 
         # Without pre_buffer=False the bytes of the whole file stay in memory, without a buffer those of a row group.
-        size = _NEAR if self.system.type_name == "local" else _FAR
+        size = _NEAR if self.place.is_near else _FAR
         return ParquetFile(self.system.open_input_file(self.path), pre_buffer=False, buffer_size=size)
 
     def _schema(self) -> Any:
@@ -193,21 +191,21 @@ class _Ipc(_Typed):
 class _Text(_File):
     """Lines of comma-separated values below a line of names."""
 
-    def _lines(self) -> Lines:
-        return Lines(lambda: self.system.open_input_stream(self.path, compression="detect"), self.path)
+    def _text(self) -> CsvText:
+        return CsvText(lambda: self.system.open_input_stream(self.path, compression="detect"), self.path)
 
     def names(self) -> list[str]:
-        return self._lines().names()
+        return self._text().names()
 
     def check(self, selection: Selection) -> None:
-        selection.check_names(self.names())
+        selection.check_first_line(self.names())
 
     def fetch(self, selection: Selection) -> "Iterator[Block | Deferred]":
         _in_file(self, partial(self.check, selection))
-        yield from self._lines().fetch(selection)
+        yield from self._text().fetch(selection)
 
     def count(self, selection: Selection) -> int:
-        return self._lines().count()
+        return self._text().count()
 
 
 _KINDS: dict[str, type[_File]] = {
@@ -221,78 +219,6 @@ _KINDS: dict[str, type[_File]] = {
 }
 
 
-def _kind(path: str) -> type[_File] | None:
-    return next((kind for suffix, kind in _KINDS.items() if path.lower().endswith(suffix)), None)
-
-
-def _listed(source: str) -> list[_File]:
-    """The files that a path, a pattern or a URI stands for, in the order of their names."""
-    from pyarrow.fs import FileType, LocalFileSystem
-
-    # What cannot be a path is not repeated: arguments get mixed up, and it may be data.
-    is_path = _kind(source) is not None or "://" in source or source.startswith(("/", "./", "../"))
-    shown = repr(source) if is_path or os.path.exists(source) else "That"
-    system, path = LocalFileSystem(), source
-    if "://" in source:
-        system, path = call_foreign(partial(_from_uri, source), "opened")
-    info = call_foreign(lambda: system.get_file_info(path), "opened")
-    if info.type == FileType.File:
-        kind = _kind(path)
-        if kind is None:
-            raise SourceError(f"{shown} is no file of a known kind: its name must end in {', '.join(_KINDS)}.")
-        return [kind(system, path)]
-    pattern = None
-    if info.type == FileType.Directory:
-        base = path
-    elif _WILD.search(path):
-        base, pattern = (
-            _WILD.split(path, maxsplit=1)[0].rpartition("/")[0],
-            call_foreign(partial(_translated, path), "opened"),
-        )
-        base = base or ("/" if path.startswith("/") else ".")
-    else:
-        raise SourceError(f"{shown} is neither a file nor a directory nor a pattern that stands for files.")
-    found = [(name, kind) for name in _below(system, base, pattern) if (kind := _kind(name)) is not None]
-    if not found:
-        raise SourceError(f"{shown} stands for no file whose name ends in {', '.join(_KINDS)}.")
-    return [kind(system, name) for name, kind in found]
-
-
-def _from_uri(uri: str) -> Any:
-    """File system and path. Wildcards are no letters of a URI, and a question mark begins its options."""
-    from pyarrow.fs import FileSystem
-
-    place, mark, options = uri.partition("?")
-    wild = _WILD.search(place)
-    start = len(place) if wild is None else place.rfind("/", 0, wild.start())
-    system, base = FileSystem.from_uri(place[:start] + mark + options)
-    return system, base + place[start:]
-
-
-def _below(system: Any, base: str, pattern: "re.Pattern[str] | None") -> list[str]:
-    """Files below a directory; without a pattern, all but hidden ones, as other readers of directories do."""
-    from pyarrow.fs import FileSelector, FileType
-
-    def visible(name: str) -> bool:
-        return not any(part.startswith(("_", ".")) for part in name[len(base) :].split("/"))
-
-    selector = FileSelector(base, recursive=True)
-    found = [info.path for info in call_foreign(lambda: system.get_file_info(selector), "opened")
-             if info.type == FileType.File]  # fmt: skip
-    if any(_OF_A_TABLE.search(name[len(base) :]) for name in found):
-        raise SourceError(
-            "These files belong to a table of Delta, Iceberg or Hudi, which knows which of them count: some may hold "
-            "records that were changed or deleted. Read it by its own engine, as spark.table(...), and give the frame."
-        )
-    if pattern is None:
-        return sorted(filter(visible, found))
-    return sorted(name for name in found if pattern.fullmatch(name.removeprefix("./")))
-
-
-def _translated(path: str) -> "re.Pattern[str]":
-    """A pattern as a shell has it: * and ? stop at a slash, ** does not."""
-    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", path.removeprefix("./"))  # every second one is wild
-    plain = [re.escape(part) for part in parts[::2]]
-    special = [wild.get(part) or part.replace("[!", "[^", 1) for part in parts[1::2]]
-    return re.compile("".join(a + b for a, b in zip(plain, [*special, ""], strict=True)))
+def _open(paths: Sequence[Any]) -> list[_File]:
+    places = find_files(call_foreign(lambda: [*map(os.fsdecode, paths)], "opened"), [*_KINDS])
+    return [kind(place) for place in places for ending, kind in _KINDS.items() if place.path.lower().endswith(ending)]

@@ -1,17 +1,36 @@
 """Labels as further columns, so that one release of all columns together knows class shares and class means."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphveil.rows.accumulate import as_floats
-from graphveil.rows.blocks import Blocks
+from graphveil.rows.blocks import Blocks, open_source
+from graphveil.spec.augment import Labels
+from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:
     from graphveil.rows.blocks import Block
 
-__all__ = ["WithIndicators"]
+__all__ = ["WithIndicators", "labelled_rows"]
+
+
+def labelled_rows(source: Any, domain: Domain, labels: Labels) -> tuple[Blocks, Domain]:
+    """Rows with an indicator column for each class but the last, and the domain of all columns together.
+
+    What comes back is a source for :func:`graphveil.release`. The domain must have bounds.
+    """
+    blocks = open_source(source, domain, labels)
+    domain = domain.matched_to(blocks.columns, blocks.n_features)
+    wide = WithIndicators(blocks, labels.classes)
+    extra = wide.n_features - blocks.n_features
+    bounds = tuple(
+        [*(end if isinstance(end, tuple) else (end,) * blocks.n_features), *[value] * extra]
+        for end, value in zip(domain.bounds, (0.0, 1.0), strict=True)
+    )
+    return wide, replace(domain, columns=wide.columns, n_features=wide.n_features, bounds=bounds)
 
 
 class WithIndicators(Blocks):

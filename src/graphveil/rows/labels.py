@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import SourceError
+from graphveil.rows.columns import keys
 from graphveil.rows.foreign import call_foreign
 from graphveil.spec.augment import Labels
 
@@ -37,21 +38,32 @@ def codes_of_column(column: Any, declared: Labels) -> "NDArray[np.intp]":
     import pyarrow as pa
     import pyarrow.types as t
 
+    if isinstance(column, pa.ChunkedArray):
+        return np.concatenate(
+            [np.empty(0, dtype=np.intp), *(codes_of_column(part, declared) for part in column.chunks)]
+        )
     if t.is_dictionary(column.type):
-        column = call_foreign(lambda: column.cast(column.type.value_type), "read")
-    if t.is_string(column.type) or t.is_large_string(column.type) or t.is_string_view(column.type):
-        column = call_foreign(lambda: column.cast(pa.large_binary()), "read")
-        values = call_foreign(column.to_pylist, "read")
-        number = {name.encode(): code for code, name in enumerate(declared.classes) if isinstance(name, str)}
+        known = codes_of_column(column.dictionary, declared)
+        return np.append(known, -1)[call_foreign(lambda: keys(column), "read")]
+    text = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    if column.type in text:
+        plain = call_foreign(lambda: column.view(text[column.type]), "read")
+        call_foreign(lambda: plain.validate(full=True), "read")  # of a damaged file, ends could lie in others' memory
+        values = call_foreign(plain.to_pylist, "read")
+        number = {_encoded(name): code for code, name in enumerate(declared.classes) if isinstance(name, str)}
         return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
     return _numbers(call_foreign(column.to_pylist, "read"), declared)
 
 
 def codes_of_text(column: Any, declared: Labels) -> "NDArray[np.intp]":
     """Class numbers of an Arrow column of bytes, all of which are text: a class is compared as it is written."""
-    number = {str(name).encode(): code for code, name in reversed([*enumerate(declared.classes)])}  # the first counts
+    number = {_encoded(str(name)): code for code, name in reversed([*enumerate(declared.classes)])}  # the first counts
     values = call_foreign(column.to_pylist, "read")
     return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode(errors="surrogatepass")  # half a character of UTF-16 is a name in Python
 
 
 def _plain(labels: Any) -> list[Any]:

@@ -3,14 +3,16 @@
 Guarantee
 ---------
 Each partition is counted once or the pass fails: sums carry the numbers of the partitions that they hold, no number may
-come twice, and all must have come in the end. An engine may therefore run a partition as often as it likes. Words add
-without rounding and without overflow, so the total is the one that a single process would have found, to the last bit.
-Proof: ``privacy/proofs/quantisation.md``.
+come twice, none may be left out, and the rows in the sums must be as many as the engine itself counts. An engine may
+therefore run a partition as often as it likes. Words add without rounding and without overflow, so the total is the one
+that a single process would have found, to the last bit. Proof: ``privacy/proofs/quantisation.md``.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from graphveil.rows.accumulate import Encoding, Progress, Sums
     from graphveil.rows.blocks import Block
 
-__all__ = ["Outcome", "Partitions", "Work", "combined"]
+__all__ = ["Outcome", "Partitions", "Work", "combined", "installed_version"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,12 +59,15 @@ class Work:
     encoder : Encoder or RawRows
     statistics : callable
         Makes empty statistics.
+    version : str
+        Of this package where the work is handed out: another one could clip or round in another way.
     """
 
     domain: Domain
     labels: Labels | None
     encoder: "Encoding"
     statistics: Callable[[], list[Statistic]]
+    version: str
 
     def __call__(self, part: int, batches: Iterable[Any]) -> Outcome:
         """Sum the batches of a partition, each an array or a frame. Never raises: engines log what is raised."""
@@ -70,6 +75,7 @@ class Work:
 
         nothing = np.empty(0, dtype=np.int64)
         try:
+            self._check_version()
             opened = (self._opened(batch) for batch in batches)
             n_rows, found = sum_blocks(
                 (block for blocks in opened for block in blocks.read()), self.encoder, self.statistics()
@@ -81,6 +87,13 @@ class Work:
             return Outcome((part,), nothing, without_words(error, "read"))
         return Outcome((part,), words)
 
+    def _check_version(self) -> None:
+        if self.version != installed_version():
+            raise SourceError(
+                f"A worker of the engine has graphveil {installed_version()}, and {self.version} asks it: install the "
+                "same version everywhere."
+            )
+
     def _opened(self, batch: Any) -> Blocks:
         blocks = open_batch(batch, self.domain, self.labels)
         if blocks is None:
@@ -91,10 +104,21 @@ class Work:
         """Number of rows and statistics from the words of all partitions."""
         found = self.statistics()
         ends = np.cumsum([1, *(statistic.words().size for statistic in found)])
+        if outcome.words.size != ends[-1]:
+            raise SourceError("The engine has lost a part of a sum; nothing is used of this pass.")
         count, *parts = np.split(outcome.words, ends[:-1])
         for statistic, words in zip(found, parts, strict=True):
             statistic.add_words(words)
         return int(count[0]), found
+
+
+@cache
+def installed_version() -> str:
+    """Of this package, on this machine."""
+    try:
+        return version("graphveil")
+    except PackageNotFoundError:  # sent along as files
+        return "of no version"
 
 
 def combined(outcomes: Iterable[Outcome]) -> Outcome:
@@ -124,22 +148,27 @@ class Partitions(Blocks):
         self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
     ) -> "Sums":
         """One pass: number of rows, and every statistic over all of them."""
-        work = Work(self.domain, self.labels, encoder, statistics)
-        outcome, n_parts = self.run(work)
+        work = Work(self.domain, self.labels, encoder, statistics, installed_version())
+        outcome, n_counted = self.run(work)
         if outcome.refusal is not None:
             raise SourceError(outcome.refusal)
-        if list(outcome.parts) != list(range(n_parts)):
-            raise SourceError("The engine has lost a partition, or counted one twice; nothing is used of this pass.")
         n_rows, found = work.sums(outcome)
+        if list(outcome.parts) != list(range(len(outcome.parts))) or n_rows != n_counted:
+            raise SourceError(
+                "The engine has lost a partition, has counted one twice, or gives other rows every time that it is "
+                "asked; nothing is used of this pass. Write the rows to files, and release those."
+            )
         if progress is not None:
             progress(n_rows)
         return n_rows, found
 
     @abstractmethod
     def run(self, work: Work) -> tuple[Outcome, int]:
-        """Do the work on every partition and add up what it comes to; also say how many partitions there are."""
+        """Do the work on every partition and add up what it comes to; also the number of rows, as the engine counts.
 
+        Its count must not come from the outcomes: a partition without one would be missing in both.
+        """
+
+    @abstractmethod
     def count(self) -> int:
-        from graphveil.rows.clipping import RawRows
-
-        return self.accumulate(RawRows(self.n_features), list, None)[0]
+        """Number of rows, counted by the engine itself."""

@@ -8,7 +8,7 @@ whatever the order, the batches, the merges or the threads. Proofs: ``privacy/pr
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from graphveil.rows.moments import ExactMoments, joined, split
 from graphveil.rows.unreleased import Statistic
 from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query, RowMap
+from graphveil.spec.row_space import RowSpace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,16 +28,16 @@ if TYPE_CHECKING:
 _CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer
 _SMALL = 10**6  # multiplications up to which OpenBLAS takes a kernel for small matrices, faster by a third
 
-__all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMoments"]
+__all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMoments", "statistic_for"]
 
 
 class RowMoments(Statistic):
     """Moments of the rows of the domain, with what the release appends to them."""
 
-    __slots__ = ("_layout", "_moments", "_trace")
+    __slots__ = ("_layout", "_moments")
 
-    def __init__(self, layout: MomentLayout, *, trace: bool) -> None:
-        self._layout, self._trace = layout, trace
+    def __init__(self, layout: MomentLayout) -> None:
+        self._layout = layout
         self._moments = ExactMoments(layout.size)
 
     def update(self, encoded: "Rows") -> None:
@@ -52,7 +53,7 @@ class RowMoments(Statistic):
         self._moments.add_words(words)
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
-        return _coordinates(self._moments, self._layout, trace=self._trace)
+        return _coordinates(self._moments, self._layout)
 
 
 class _Mapped:
@@ -116,7 +117,7 @@ class MappedMoments(Statistic):
         self._moments.add_words(words)
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
-        return _coordinates(self._moments, self._layout, trace=True)
+        return _coordinates(self._moments, self._layout)
 
 
 class NormCounter(Statistic):
@@ -240,7 +241,39 @@ def _whole(values: "Rows") -> "NDArray[Any]":
     return values.astype(np.int64).astype(object)
 
 
-def _coordinates(moments: ExactMoments, layout: MomentLayout, *, trace: bool) -> "dict[str, NDArray[Any]]":
+def _coordinates(moments: ExactMoments, layout: MomentLayout) -> "dict[str, NDArray[Any]]":
     diagonal, off_diagonal = layout.split(moments.total())
-    exact = {"diagonal": diagonal, "off_diagonal": off_diagonal}
-    return exact | {"trace": diagonal.sum(keepdims=True)} if trace else exact
+    return {"diagonal": diagonal, "off_diagonal": off_diagonal, "trace": diagonal.sum(keepdims=True)}
+
+
+# ------------------------------------------------------------------ which statistic answers which query
+def statistic_for(query: Query, space: RowSpace) -> Statistic:
+    """An empty statistic that sums what ``query`` asks for."""
+    return _STATISTICS[type(query)](query, space)
+
+
+def _column_totals(query: ColumnMeans | ColumnSquares, space: RowSpace) -> Statistic:
+    return ColumnTotals(query.low, query.high)
+
+
+def _cell_counter(query: CellCounts, space: RowSpace) -> Statistic:
+    return CellCounter(query, space.known_lattice.levels)
+
+
+def _norm_counter(query: NormCounts, space: RowSpace) -> Statistic:
+    return NormCounter(query, space.edge)
+
+
+def _moments(query: Moments | Excess, space: RowSpace) -> Statistic:
+    lattice, layout = query.geometry(space)
+    return RowMoments(layout) if query.row_map is None else MappedMoments(query, lattice, layout, space.edge)
+
+
+_STATISTICS: dict[type[Query], Callable[[Any, RowSpace], Statistic]] = {
+    ColumnMeans: _column_totals,
+    ColumnSquares: _column_totals,
+    CellCounts: _cell_counter,
+    NormCounts: _norm_counter,
+    Moments: _moments,
+    Excess: _moments,
+}

@@ -14,14 +14,14 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.spec import validate
 from graphveil.spec.record import Record
 
-__all__ = ["Augment", "Constant", "Labels", "checked_augment"]
+__all__ = ["Augment", "Constant", "Labels"]
 
 _WEIGHT_RULE = "a number greater than 0 and at most 1, or None"
 
 
 @dataclass(frozen=True)
 class Constant(Record):
-    """Append a constant, which buys the mean. ``augment="mean"`` is short for this.
+    """Append a constant, which buys the mean.
 
     Parameters
     ----------
@@ -81,15 +81,6 @@ class Labels(Record):
 
 
 Augment = Constant | Labels | None
-
-
-def checked_augment(value: Any) -> Augment:
-    """Read the ``augment`` argument: None, "mean", a :class:`Constant` or :class:`Labels`."""
-    if value is None or isinstance(value, Constant | Labels):
-        return value
-    if isinstance(value, str) and value == "mean":
-        return Constant()
-    raise InvalidParameter.of("augment", 'None, "mean", gv.Constant(...) or gv.Labels(...)', value)
 
 
 def _checked_weight(value: Any) -> float | None:

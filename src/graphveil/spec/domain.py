@@ -132,6 +132,19 @@ class Domain(Record):
         half = np.maximum(np.abs(lower), np.abs(upper))
         return np.zeros(p), half, np.stack([np.maximum(lower / half, -1.0), np.minimum(upper / half, 1.0)])
 
+    def check_contains_zero(self) -> None:
+        """Rows that are taken to have mean zero must be able to: their bounds contain zero."""
+        if self.bounds is None:
+            return
+        _, half, ends = self.box(shift=False)
+        for column in range(half.size):
+            if ends[0, column] > 0.0 or ends[1, column] < 0.0:
+                name = repr(self.columns[column]) if self.columns is not None else str(column)
+                raise InvalidParameter(
+                    f"The bounds of column {name} do not contain 0, but assume_centered=True takes rows to have mean "
+                    "zero. Leave it out, and the mean is released too; or subtract a public centre from the column."
+                )
+
     @property
     def seeks_norm(self) -> bool:
         """Whether a bound of the norm is still to be found, inside the budget."""

@@ -6,7 +6,9 @@ N_i of standard deviation sd_i on a lattice. A :class:`ReleaseEvent` says what o
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from graphveil.exceptions import InvalidParameter
@@ -182,6 +184,13 @@ class ReleaseEvent(Cost, Record):
         validate.integer("rows_per_person", self.rows_per_person, 1)
         validate.choice("neighbours", self.neighbours, ["replace"])
         validate.flag("seeded", self.seeded)
+
+    def covers(self, steps: Iterable[GaussianStep]) -> bool:
+        """Whether these steps together, Σμ² and Ση, stay within what is charged, in exact arithmetic."""
+        mu_square = eta = Fraction(0)
+        for step in steps:
+            mu_square, eta = mu_square + Fraction(step.mu) ** 2, eta + Fraction(step.eta)
+        return mu_square <= Fraction(self.mu) ** 2 and eta <= Fraction(self.eta)
 
     @property
     def sentence(self) -> str:

@@ -9,6 +9,7 @@ from graphveil.spec import validate
 from graphveil.spec.budget import Budget
 from graphveil.spec.notebook import facts_html
 from graphveil.spec.record import Record
+from graphveil.spec.rounding import written_up
 
 __all__ = ["LARGEST_EPSILON", "Forecast", "ForecastPoint"]
 
@@ -144,5 +145,7 @@ class Forecast(Record):
 
     def _wanted(self) -> str:
         records = "no number of records" if self.records_needed is None else f"about {self.records_needed:,} records"
-        epsilon = f"no ε up to {LARGEST_EPSILON:g}" if self.epsilon_needed is None else f"ε = {self.epsilon_needed:.2g}"
+        epsilon = f"no ε up to {LARGEST_EPSILON:g}"
+        if self.epsilon_needed is not None:
+            epsilon = f"ε = {written_up(self.epsilon_needed, 2)}"
         return f"To see {self.target:g}: {records} at this budget, or {epsilon} with these records."

@@ -2,18 +2,23 @@
 
 Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.lattice.RowLattice`). Each question
 is a sum over rows of a function of one row, with parameters that are public: chosen beforehand or from earlier
-answers. How far an answer can move is in ``privacy/sensitivity.py``, how it is computed in ``rows/statistics.py``.
+answers. A new question is a class here, a statistic in ``rows/statistics.py`` (what it sums) and a sensitivity in
+``privacy/mechanisms.py`` (what it costs), each registered there by its class. A question is never removed or given
+another meaning: files of releases hold them.
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec.lattice import MAX_SQUARE, RowLattice
+from graphveil.spec.augment import Constant
+from graphveil.spec.lattice import MAX_SQUARE, MomentLayout, RowLattice
+from graphveil.spec.row_space import RowSpace
 
 __all__ = [
     "CellCounts",
@@ -106,10 +111,36 @@ class RowMap:
         """The matrix that is really applied."""
         return np.asarray(np.ldexp(self.integers, -self.exponents.astype(np.int64)))
 
+    def inverse(self, unit: float) -> Vector:
+        """What undoes the map of rows whose lattice has steps of ``unit``, or InvalidParameter if nothing does."""
+        with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
+            found = np.linalg.inv(self.matrix / unit)
+            if np.isfinite(found).all():
+                return np.asarray(found)
+        raise InvalidParameter("a map of rows in this release cannot be undone: graphveil did not make it like this.")
+
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A question; arrays and numbers survive the file of a release."""
+    """A question; arrays and numbers survive the file of a release.
+
+    ``description`` is what it is called by somebody who did not write it; ``power`` is that of a lattice step in its
+    answer, 0 for counts.
+    """
+
+    description: ClassVar[str]
+    power: ClassVar[int]
+
+    def geometry(self, space: RowSpace) -> tuple[RowLattice, MomentLayout]:
+        """Lattice and layout of the rows that are summed: those of the domain, unless the question maps them."""
+        return space.known_lattice, space.layout
+
+    def unit_factor(self, space: RowSpace, n_samples: int) -> float:
+        """From integer sums to averages in scaled units; counts stay counts."""
+        if self.power == 0:
+            return 1.0
+        lattice, _ = self.geometry(space)
+        return float(lattice.unit**self.power / n_samples)
 
     def facts(self) -> dict[str, Any]:
         """The numbers, for the header."""
@@ -127,7 +158,7 @@ class Query:
     def rebuild(facts: dict[str, Any], arrays: dict[str, Vector]) -> "Query":
         """Undo :meth:`facts` and :meth:`arrays`; every field is checked again."""
         content: dict[str, Any] = dict(facts)
-        kinds = {kind.__name__: kind for kind in (ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, Excess)}
+        kinds: dict[str, type[Query]] = {kind.__name__: kind for kind in Query.__subclasses__()}
         kind = kinds.get(str(content.pop("kind", None)))
         if kind is None:
             raise InvalidParameter.of("query", "one of " + ", ".join(sorted(kinds)), facts.get("kind"))
@@ -145,6 +176,8 @@ class Query:
 class ColumnMeans(Query):
     """Σ weight_j clip(k_j, low_j, high_j) for some columns j: their means inside a window."""
 
+    description, power = "means of columns", 1
+
     low: Vector
     high: Vector
     weights: Vector
@@ -157,6 +190,8 @@ class ColumnMeans(Query):
 @dataclass(frozen=True, eq=False)
 class ColumnSquares(Query):
     """Σ weight_j (clip(k_j, low_j, high_j) - centre_j)² for some columns: variances about a centre in the window."""
+
+    description, power = "variances of columns", 2
 
     low: Vector
     high: Vector
@@ -176,6 +211,8 @@ def _check_columns(low: Vector, high: Vector, weights: Vector, columns: Vector) 
     ordered = (low <= high).all() and (np.diff(columns) > 0).all() and columns.size == weights.size > 0
     if not (whole and ordered and columns[0] >= 0 and columns[-1] < low.size):
         raise InvalidParameter("questions about columns need integer windows, weights and ascending column numbers.")
+    if not (np.maximum(np.abs(low), np.abs(high)) ** 2 <= MAX_SQUARE).all():
+        raise InvalidParameter("the windows of columns must lie in the ball of the rows.")
     if weights.min() < 1 or weights.max() > _LARGEST_WEIGHT:
         raise InvalidParameter("weights of columns must be from 1 to 2**20.")
 
@@ -183,6 +220,8 @@ def _check_columns(low: Vector, high: Vector, weights: Vector, columns: Vector) 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Query):
     """How many rows fall into each of 2^12, 2^11, …, 2^3 equal cells of the lattice, for some columns."""
+
+    description, power = "counts of values in ranges of columns", 0
 
     columns: Vector
 
@@ -200,6 +239,8 @@ class NormCounts(Query):
     Without a map: of rows as they are in the source, before any bound on them is known.
     """
 
+    description, power = "a histogram of how far records lie from their centre", 0
+
     row_map: RowMap | None
     edges: Vector
 
@@ -216,6 +257,8 @@ class Moments(Query):
     Without a map: of the rows of the domain themselves, with what the release appends to them.
     """
 
+    description, power = "products of pairs of columns, averaged over records", 2
+
     radius: float
     constant: float = 0.0
     row_map: RowMap | None = None
@@ -223,6 +266,13 @@ class Moments(Query):
     def __post_init__(self) -> None:
         if not (0.0 < self.radius < math.inf and 0.0 <= self.constant <= self.radius):
             raise InvalidParameter.of("radius, constant", "0 ≤ constant ≤ radius", (self.radius, self.constant))
+
+    def geometry(self, space: RowSpace) -> tuple[RowLattice, MomentLayout]:
+        """Of the mapped rows, with their constant."""
+        if self.row_map is None:
+            return super().geometry(space)
+        p = space.n_features
+        return self.lattice(p), MomentLayout(p, Constant() if self.constant else None)
 
     def lattice(self, p: int) -> RowLattice:
         """Of the mapped rows."""
@@ -236,6 +286,8 @@ class Excess(Query):
     A mapped row z of norm r counts as z·√(min(r, outer)² - inner²)/r, or as zero when r ≤ inner.
     """
 
+    description, power = "the same products of what clipping had cut off", 2
+
     row_map: RowMap
     inner: float
     outer: float
@@ -243,6 +295,10 @@ class Excess(Query):
     def __post_init__(self) -> None:
         if not 0.0 < self.inner < self.outer < math.inf:
             raise InvalidParameter.of("inner, outer", "0 < inner < outer < ∞", (self.inner, self.outer))
+
+    def geometry(self, space: RowSpace) -> tuple[RowLattice, MomentLayout]:
+        """Of what is left of the mapped rows."""
+        return self.lattice(space.n_features), MomentLayout(space.n_features, None)
 
     def lattice(self, p: int) -> RowLattice:
         """Of what is left of the mapped rows."""

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import InvalidParameter, ReleaseFileError
-from graphveil.spec import release_file, validate
+from graphveil.spec import release_file
 from graphveil.spec.augment import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
+from graphveil.spec.consistency import check_release
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.files import read_file, write_file
@@ -68,6 +69,7 @@ class Release:
         shapes |= {"trace": 1} if "trace" in values else {}
         if mapped != (self.event.rounds == "adaptive") or any(values[name].size != n for name, n in shapes.items()):
             raise InvalidParameter("a release's last moments must be those of its domain.")
+        check_release(self.event, self.domain, self.augment, self.rounds)
 
     # ------------------------------------------------------------------ what is known without any number
     @property
@@ -274,10 +276,7 @@ class Release:
             domain=Domain.from_dict(header["domain"]),
             augment=augment,
             rounds=tuple(Round.rebuild(*pair) for pair in zip(header["rounds"], arrays, strict=True)),
-            versions={
-                validate.label("versions", key): validate.label("versions", value)  # shown to whoever approves
-                for key, value in header["versions"].items()
-            },
+            versions={_word(key): _word(value) for key, value in header["versions"].items()},
         )
 
     @property
@@ -351,7 +350,7 @@ class Release:
         if self._row_map is None:
             return np.zeros(p), np.eye(p)
         unit = RowLattice.of(self.domain, None).unit
-        return self._row_map.centre * unit, np.linalg.inv(self._row_map.matrix / unit).T
+        return self._row_map.centre * unit, self._row_map.inverse(unit).T
 
     @cached_property
     def _constant(self) -> float:
@@ -373,3 +372,10 @@ class Release:
     @property
     def _mean_sd(self) -> float:
         return self._last.sd("off_diagonal") / self._constant
+
+
+def _word(value: Any) -> str:
+    """A name or a version of a package from a file: it is shown to people, on terminals too."""
+    if not isinstance(value, str) or len(value) > 100 or not value.isprintable():
+        raise InvalidParameter("the versions of a release must be short, printable words.")
+    return value

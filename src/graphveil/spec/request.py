@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from graphveil.spec import validate
-from graphveil.spec.augment import Augment
-from graphveil.spec.budget import Budget
-from graphveil.spec.domain import Domain
+from graphveil.spec.names import checked_name
+from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.record import Record
 
 __all__ = ["Request"]
@@ -25,31 +24,33 @@ class Request(Record):
     ----------
     key : str
         The caller's name of this one release.
-    dataset, domain, budget, augment, rounds, mechanism, allow_unproven, random_state
+    dataset : str
+    options : ReleaseOptions
         As in :func:`graphveil.release`.
     """
 
     key: str
     dataset: str
-    domain: Domain
-    budget: Budget
-    augment: Augment
-    rounds: Any
-    mechanism: str
-    allow_unproven: bool
-    random_state: int | None
+    options: ReleaseOptions
 
     def __post_init__(self) -> None:
-        validate.label("key", self.key)
-        validate.label("dataset", self.dataset)
-        if self.random_state is not None:
-            object.__setattr__(self, "random_state", validate.integer("random_state", self.random_state, 0))
+        for name in ("key", "dataset"):
+            object.__setattr__(self, name, checked_name(name, getattr(self, name)))
 
     def fingerprints(self) -> dict[str, str]:
         """SHA-256 of every parameter: enough to say which one differs, however many columns there are."""
-        content = self.to_dict()
-        parameters = [item.name for item in fields(self) if item.name != "key"]
-        return {name: _sha256(content[name]) for name in parameters}
+        content = {"dataset": self.dataset} | self.options.to_dict()
+        return {name: _sha256(value) for name, value in content.items() if name != "kind"}
+
+    def differences(self, recorded: Mapping[str, str]) -> list[str]:
+        """Names of the parameters in which the request with these fingerprints was another."""
+        now = self.fingerprints()
+        if "augment" in recorded:  # words of before, for what three parameters say today
+            now = {name: now[name] for name in now if name not in ("assume_centered", "adaptive", "labels")}
+            augment = self.options.augment
+            now["augment"] = _sha256(None if augment is None else augment.to_dict())
+            now["rounds"] = _sha256("auto" if self.options.adaptive else 1)
+        return [name for name in now if recorded.get(name) != now[name]]
 
 
 def _sha256(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphveil.exceptions import InvalidParameter
 
-__all__ = ["choice", "flag", "integer", "label", "number", "text_tuple"]
+__all__ = ["choice", "flag", "integer", "number", "text_tuple"]
 
 
 def number(name: str, value: Any, rule: str, low: float, high: float, *, open_ends: bool = False) -> float:
@@ -46,13 +46,6 @@ def choice(name: str, value: Any, options: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``options``."""
     if not isinstance(value, str) or value not in options:
         raise InvalidParameter.of(name, "one of " + ", ".join(map(repr, options)), value)
-    return value
-
-
-def label(name: str, value: Any) -> str:
-    """Return ``value`` if it can name something in a table: printable text of moderate length."""
-    if not isinstance(value, str) or not 1 <= len(value) <= 200 or not value.isprintable() or value != value.strip():
-        raise InvalidParameter.of(name, "1 to 200 printable characters without spaces at the ends", value)
     return value
 
 

@@ -12,7 +12,7 @@ __all__ = ["Entry", "History"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge.
+    """One line: a charge, or the checksum of a release that was stored.
 
     Parameters
     ----------
@@ -21,12 +21,17 @@ class Entry:
     hash : str
         SHA-256 of it.
     stored : bool
-        The release can be had again by its key.
+        The release of a charge can be had again by its key.
     """
 
     line: str
     hash: str
     stored: bool
+
+    @property
+    def is_charge(self) -> bool:
+        """Whether it is a charge."""
+        return "event" in self._content
 
     @cached_property
     def event(self) -> ReleaseEvent:
@@ -35,7 +40,7 @@ class Entry:
 
     @property
     def number(self) -> int:
-        """Place in the order of charges, from 1."""
+        """Place among the lines of the data set, from 1; a stored release has a line of its own."""
         return int(self._content["number"])
 
     @property
@@ -56,7 +61,8 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain JSON; hashing ``line`` gives ``hash``, and parsing it the rest."""
-        return {**self._content, "line": self.line, "hash": self.hash, "release": self.state}
+        state = {"release": self.state} if self.is_charge else {}
+        return {**self._content, "line": self.line, "hash": self.hash, **state}
 
     @cached_property
     def _content(self) -> dict[str, Any]:
@@ -71,7 +77,7 @@ class History(tuple[Entry, ...]):
 
     def __str__(self) -> str:
         head = ("no.", "time (UTC)", "epsilon", "delta", "mu", "rounds", "rows", "key", "release")
-        rows = [head, *(_cells(entry) for entry in self)]
+        rows = [head, *((str(place), *_cells(entry)) for place, entry in enumerate(self, 1))]
         widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
         return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
@@ -79,7 +85,6 @@ class History(tuple[Entry, ...]):
 def _cells(entry: Entry) -> tuple[str, ...]:
     event = entry.event
     return (
-        str(entry.number),
         entry.time,
         f"{event.budget.epsilon:g}",
         f"{event.budget.delta:g}",

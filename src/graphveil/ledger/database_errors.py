@@ -17,8 +17,11 @@ _KINDS_BY_STATE: dict[str, type[LedgerError]] = {
     "25006": LedgerReadOnly,
     "42501": LedgerReadOnly,
     "53100": LedgerFull,
+    "22P05": LedgerError,  # a character that the server's encoding lacks
+    "22001": LedgerError,  # a name that is too long in it
     "42P01": LedgerDamaged,
     "42703": LedgerDamaged,
+    "22021": LedgerDamaged,  # what was kept is no text
     "XX001": LedgerDamaged,
     "XX002": LedgerDamaged,
 }
@@ -38,6 +41,7 @@ _ADVICE: dict[type[LedgerError], str] = {
     LedgerFull: "has no room left; make some and try again",
     LedgerDamaged: "is damaged: it is no ledger, or a part is missing. Restore it from a copy",
     LedgerUnavailable: "cannot be reached, or stays locked",
+    LedgerError: "cannot keep this name in its encoding. Make its database with ENCODING 'UTF8', or use a plain name",
 }
 
 
@@ -58,15 +62,17 @@ def is_missing_table(error: "DBAPIError", table: str) -> bool:
     return table in said and ("no such table" in said or _state(error) == "42P01")
 
 
-def plain_error(error: "DBAPIError", name: str) -> LedgerError:
-    """One of ours, with what happened and what the driver said."""
+def plain_error(error: "DBAPIError", name: str, secrets: tuple[str, ...]) -> LedgerError:
+    """One of ours, with what happened and what the driver said, unless that holds a secret."""
     if isinstance(error.orig, sqlite3.Error):
         # Without a name it is the driver's own: text that is no text.
         code = getattr(error.orig, "sqlite_errorname", "SQLITE_CORRUPT")
         kind = next((kind for start, kind in _KINDS_BY_NAME.items() if code.startswith(start)), LedgerUnavailable)
     else:
         kind = _KINDS_BY_STATE.get(_state(error), LedgerUnavailable)
-    reason = " ".join(str(error.orig).split())[:200].rstrip(".")
+    said = str(error.orig)
+    hidden = any(secret in said for secret in secrets)
+    reason = "what the driver said holds the password" if hidden else " ".join(said.split())[:200].rstrip(".")
     return kind(f"The ledger in {name} {_ADVICE[kind]} ({reason}).")
 
 
@@ -89,4 +95,5 @@ def _never_connected(error: "DBAPIError") -> bool:
     The driver has no state for a connection that was not made, only what the server said.
     """
     said = str(error.orig)
-    return "FATAL" not in said or "the database system is" in said or "connection slots" in said or "clients" in said
+    passing = ("the database system is", "terminating connection", "connection slots", "clients")
+    return "FATAL" not in said or any(words in said for words in passing)

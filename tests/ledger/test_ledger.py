@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import graphveil as gv
 from graphveil.exceptions import BudgetExceeded, InvalidParameter, LedgerError
-from graphveil.privacy.ledger import accounts
+from graphveil.ledger import database, transactions
 from ledger_support import HALF, WHOLE, event, opened, release, request
 
 
@@ -72,9 +72,9 @@ def test_a_budget_is_for_ever(url):
 def test_nothing_is_made_by_looking(url):
     ledger = gv.Ledger(url)
     for look in (ledger.datasets, ledger.verify, ledger.export, lambda: ledger.spent("people")):
-        with pytest.raises(LedgerError, match=r"no ledger in .* yet"):
+        with pytest.raises(LedgerError, match=r"no ledger in .*from zero"):
             look()
-    with pytest.raises(LedgerError, match=r"no ledger in .* yet"):
+    with pytest.raises(LedgerError, match=r"no ledger in .*from zero"):
         ledger.charge("people", event())
     assert not os.path.exists(url)
     opened(url, "others")
@@ -101,7 +101,7 @@ def test_real_releases_are_charged_what_they_cost(url):
     ledger = opened(url)
     made = release(ledger)
     assert [entry.event for entry in ledger.history("people")] == [made.event]
-    adaptive = release(ledger, rounds="auto")
+    adaptive = release(ledger, adaptive=True)
     assert [entry.event for entry in ledger.history("people")] == [made.event, adaptive.event]
     with pytest.raises(BudgetExceeded):
         release(ledger, budget=WHOLE)
@@ -119,7 +119,7 @@ def test_estimators_charge_and_keep_keys(url):
 
 def test_history_and_export_are_tables_and_json(url):
     ledger = opened(url)
-    release(ledger, key="first")
+    made = release(ledger, key="first")
     ledger.charge("people", event(0.25), request("second"))
     table = str(ledger.history("people")).splitlines()
     assert table[0].split()[:4] == ["no.", "time", "(UTC)", "epsilon"]
@@ -128,8 +128,11 @@ def test_history_and_export_are_tables_and_json(url):
     exported = json.loads(json.dumps(ledger.export()))
     (account,) = exported["datasets"]
     assert account["budget"]["epsilon"] == 2.0
-    assert [entry["number"] for entry in account["events"]] == [1, 2]
-    assert account["head"] == f"2:{account['events'][-1]['hash']}"
+    charged, stored, second = account["events"]
+    assert [line["number"] for line in account["events"]] == [1, 2, 3]
+    assert (charged["key"], second["key"]) == ("first", "second")
+    assert stored["stored"] == {"key": "first", "checksum": made.checksum}
+    assert account["head"] == f"3:{second['hash']}"
     for before, after in zip(account["events"], account["events"][1:], strict=False):
         assert after["previous"] == before["hash"]
     assert "password" not in str(exported)
@@ -138,7 +141,7 @@ def test_history_and_export_are_tables_and_json(url):
 def test_a_clock_that_goes_back_orders_nothing(url, monkeypatch):
     ledger = opened(url)
     times = iter(["2030-01-01T00:00:00+00:00", "1999-01-01T00:00:00+00:00", "2010-01-01T00:00:00+00:00"])
-    monkeypatch.setattr(accounts, "_now", lambda: next(times))
+    monkeypatch.setattr(transactions, "_now", lambda: next(times))
     for epsilon in (0.1, 0.2, 0.3):
         ledger.charge("people", event(epsilon))
     history = ledger.history("people")
@@ -163,8 +166,10 @@ def test_a_file_is_its_owners_alone(tmp_path):
         opened(tmp_path / "ledger.db")
     finally:
         os.umask(old)
-    assert stat.S_IMODE((tmp_path / "ledger.db").stat().st_mode) == 0o600
-    assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {
+        "ledger.db": 0o600,
+        "ledger.db-heads": 0o600,
+    }
 
 
 def test_forms_of_a_files_address(tmp_path, monkeypatch):
@@ -182,7 +187,11 @@ def test_forms_of_a_files_address(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "bad", ["", ":memory:", "sqlite://", "file:x?mode=memory", "mysql://a:secret@b/c", "sqlite:///x?mode=ro", 3, "a\0b"]
+    "bad",
+    [
+        *("", ":memory:", "sqlite://", "file:x?mode=memory", "mysql://a:secret@b/c", "sqlite:///x?mode=ro", 3, "a\0b"),
+        *("postgresql://a:secret@b/c\0", "postgresql:a:secret@b/c", "postgresql://a:secret@b:port/c"),
+    ],
 )
 def test_an_address_that_cannot_keep_anything_is_refused(bad):
     with pytest.raises(InvalidParameter) as refused:
@@ -190,12 +199,91 @@ def test_an_address_that_cannot_keep_anything_is_refused(bad):
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["", " a", "a\n", "x" * 201, None, 5, "a\0", "\ud800"])
-def test_a_name_must_be_printable(tmp_path, name):
+SECRETS = [
+    "postgresql://me:SECRET@127.0.0.1:1/db",
+    "postgresql://me@127.0.0.1:1/db?password=SECRET",
+    "postgresql://me@127.0.0.1:1/db?sslpassword=SECRET&password=SECRET&password=SECRET",
+    "postgresql://me@127.0.0.1:1/db?options=-cx.token%3DSECRET",
+    "postgresql://me@127.0.0.1:1/db?sslmode=SECRET&password=SECRET",  # which the driver repeats in its complaint
+    "postgresql+psycopg://me@127.0.0.1:1/db?PASSWORD=SECRET",
+]
+
+
+@pytest.mark.parametrize("url", SECRETS)
+def test_no_password_is_ever_shown(url, monkeypatch):
+    monkeypatch.setattr(database, "_OUTAGE", 0.1)
+    ledger = gv.Ledger(url)
+    with pytest.raises((LedgerError, InvalidParameter)) as refused:
+        ledger.verify()
+    for shown in (repr(ledger), str(refused.value), repr(refused.value), *map(repr, chained(refused.value))):
+        assert "SECRET" not in shown
+    assert "127.0.0.1" in repr(ledger)
+
+
+def chained(error):
+    """What a traceback would show besides."""
+    while error := (error.__cause__ or (None if error.__suppress_context__ else error.__context__)):
+        yield error
+
+
+def test_an_export_has_no_password(postgres):
+    url = postgres.new_schema().replace(f":{postgres.password}@", "@") + f"&password={postgres.password}"
+    ledger = opened(url)
+    ledger.charge("people", event(0.1))
+    exported = json.dumps(ledger.export())
+    assert postgres.password not in exported
+    assert "127.0.0.1" in exported
+
+
+@pytest.mark.parametrize(
+    "name", ["", " a", "a\n", "x" * 201, None, 5, "a\0", "\ud800", "a  b", "a\ufe0f", "p\u0430tients"]
+)
+def test_a_name_must_be_printable_and_itself(tmp_path, name):
     ledger = gv.Ledger(tmp_path / "ledger.db")
-    with pytest.raises(InvalidParameter, match="dataset must be"):
+    with pytest.raises(InvalidParameter, match="dataset must "):
         ledger.create(name, WHOLE)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_are_drawn_alike_are_one_account(url):
+    ledger = opened(url, "caf\u00e9")
+    ledger.charge("cafe\u0301", event(0.5))
+    assert release(ledger, dataset="cafe\u0301", key="k").n_samples == 30
+    assert ledger.datasets() == ("caf\u00e9",)
+    assert len(ledger.history("cafe\u0301")) == 2
+    with pytest.raises(LedgerError, match="already; its budget cannot be changed"):
+        ledger.create("cafe\u0301", WHOLE)
+
+
+@pytest.mark.parametrize("twin", ["Patients", "PATIENTS", "\uff50atients", "p\u1d43tients", "\U0001d429atients"])
+def test_a_second_account_that_reads_like_another_is_refused(url, twin):
+    ledger = opened(url, "patients")
+    with pytest.raises(LedgerError, match="which reads like") as refused:
+        ledger.create(twin, WHOLE)
+    assert str(refused.value).isascii()
+    assert ledger.datasets() == ("patients",)
+
+
+def test_an_account_from_before_the_rule_is_found_and_not_doubled(url):
+    """A name in another normal form, as earlier ledgers may have it."""
+    ledger = opened(url, "other")
+    budget, token = gv.Budget(1.0, 1e-6), "0" * 32
+    ledger._store.write(lambda connection: transactions.open_account(connection, "cafe\u0301", budget, token))
+    ledger.charge("caf\u00e9", event(0.9))
+    ledger.verify()
+    with pytest.raises(LedgerError, match="already, which reads like"):
+        ledger.create("caf\u00e9", WHOLE)
+
+
+def test_what_is_not_there_is_not_simply_to_be_made(url):
+    with pytest.raises(LedgerError) as refused:
+        gv.Ledger(url).spent("people")
+    said = str(refused.value)
+    assert "start every budget from zero" in said
+    assert "restore a copy" in said
+    assert ("search_path" if "@" in url else "GRAPHVEIL_LEDGER") in said
+    with pytest.raises(LedgerError, match="have an account under another name, use that one"):
+        opened(url).spent("poeple")
 
 
 def test_names_are_never_part_of_a_statement(url):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.privacy.accounting import Balance, Spend, check_divisible, left_over, spent_of
 from graphveil.privacy.calibration import analytic_mu, lattice_share
+from graphveil.privacy.composition import Balance, Spend, check_divisible, left_over, spent_of
 from graphveil.spec.gdp import delta_of
 from graphveil.spec.rounding import root_above
 from ledger_support import event

@@ -4,25 +4,25 @@ import secrets
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
-
 from graphveil.exceptions import InvalidParameter, LedgerDamaged
-from graphveil.privacy.accounting import Balance, Spend, check_divisible, left_over, spent_of
-from graphveil.privacy.ledger.accounts import (
+from graphveil.ledger.database import Store
+from graphveil.ledger.hash_chain import heads_of, problems
+from graphveil.ledger.history import History
+from graphveil.ledger.transactions import (
     account_of,
     append_event,
     check_fits,
-    history_of,
+    keep_release,
     kept_release,
+    lines_of,
     open_account,
+    row_of,
     statement_of,
 )
-from graphveil.privacy.ledger.chain import problems
-from graphveil.privacy.ledger.history import History
-from graphveil.privacy.ledger.store import Store, datasets, releases
-from graphveil.spec import validate
+from graphveil.privacy.composition import Balance, Spend, check_divisible, left_over, spent_of
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.names import checked_name
 from graphveil.spec.released import Release
 from graphveil.spec.request import Request
 
@@ -88,18 +88,17 @@ class Ledger:
         budget : Budget
             Its δ must have room for a hundred releases: for ε = 1 at least 1e-15, for ε = 10 at least 1e-11.
         """
-        validate.label("dataset", dataset)
+        name = checked_name("dataset", dataset)
         if not isinstance(budget, Budget):
             raise InvalidParameter.of("budget", "a gv.Budget", budget)
         check_divisible(budget)
         token = secrets.token_hex(16)
         self._store.create()
-        self._store.write(lambda connection: open_account(connection, dataset, budget, token))
+        self._store.write(lambda connection: open_account(connection, name, budget, token))
 
     def datasets(self) -> tuple[str, ...]:
         """Names of the data sets, in the order in which they were created."""
-        query = sa.select(datasets.c.name).order_by(datasets.c.number)
-        return tuple(self._store.read(lambda connection: connection.execute(query).scalars().all()))
+        return tuple(self._store.read(heads_of))
 
     def budget(self, dataset: str) -> Budget:
         """What ``dataset`` may spend in all."""
@@ -117,7 +116,8 @@ class Ledger:
 
     def history(self, dataset: str) -> History:
         """Every charge, in the order in which they were made. Times are what the clock said, and order nothing."""
-        return self._store.read(lambda connection: history_of(connection, dataset))
+        lines = self._store.read(lambda connection: lines_of(connection, account_of(connection, dataset)))
+        return History(line for line in lines if line.is_charge)
 
     def verify(self, heads: Mapping[str, str] | None = None) -> dict[str, str]:
         """Check every line, every sum and every stored release, or raise ``LedgerDamaged`` with what is wrong.
@@ -131,7 +131,7 @@ class Ledger:
         Returns
         -------
         dict
-            For every data set the number of its last event and that event's hash, as text.
+            For every data set the number of its last line and that line's hash, as text.
         """
         return self._store.read(lambda connection: self._verified(connection, heads or {}))
 
@@ -142,8 +142,8 @@ class Ledger:
             return [
                 {
                     "dataset": name,
-                    "budget": statement_of(connection, account_of(connection, name))[0].to_dict(),
-                    "events": [entry.to_dict() for entry in history_of(connection, name)],
+                    "budget": statement_of(connection, row_of(connection, name))[0].to_dict(),
+                    "events": [line.to_dict() for line in lines_of(connection, row_of(connection, name))],
                     "head": head,
                 }
                 for name, head in self._verified(connection, {}).items()
@@ -180,21 +180,15 @@ class Ledger:
 
     def store(self, request: Request, release: Release) -> None:
         """Keep a release under the key that it was charged with."""
-
-        def work(connection: "Connection") -> None:
-            there = connection.execute(sa.select(releases.c.key).where(releases.c.key == request.key)).scalar()
-            if there is None:  # else it was our own commit, whose answer was lost
-                connection.execute(releases.insert().values(key=request.key, content=release.to_bytes()))
-
-        self._store.write(work)
+        token = secrets.token_hex(16)
+        self._store.write(lambda connection: keep_release(connection, request, release, token))
 
     def _statement(self, dataset: str) -> tuple[Budget, Balance]:
         return self._store.read(lambda connection: statement_of(connection, account_of(connection, dataset)))
 
     def _verified(self, connection: "Connection", heads: Mapping[str, str]) -> dict[str, str]:
-        found = list(problems(connection, heads))
+        found = list(dict.fromkeys(problems(connection, heads)))
         if found:
             more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
             raise LedgerDamaged(f"The ledger in {self._store.name} is not as written: {'; '.join(found[:5])}{more}.")
-        rows = connection.execute(sa.select(datasets).order_by(datasets.c.number))
-        return {row.name: f"{row.events}:{row.head}" for row in rows}
+        return heads_of(connection)

@@ -1,0 +1,89 @@
+"""Where one release is charged and kept: an account in a ledger, or nowhere."""
+
+from typing import Protocol
+
+from graphveil.exceptions import InvalidParameter, LedgerError, LedgerWarning, SourceError, warn_caller
+from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.options import ReleaseOptions
+from graphveil.spec.released import Release
+from graphveil.spec.request import Request
+
+__all__ = ["Account", "LedgerLike"]
+
+
+class LedgerLike(Protocol):
+    """What a release asks of a ledger, :class:`graphveil.Ledger` or another; without keys ``charge`` is enough."""
+
+    def charge(self, dataset: str, event: ReleaseEvent, request: Request | None = None) -> None:
+        """Count ``event`` against ``dataset`` durably, or raise; noise is drawn after this returns."""
+        ...
+
+    def stored(self, request: Request) -> Release | None:
+        """The release under the request's key, None for a new key; raise if it is another request's, or was lost."""
+        ...
+
+    def store(self, request: Request, release: Release) -> None:
+        """Keep ``release`` under the key that was charged."""
+        ...
+
+
+class Account:
+    """The ledger, the data set and the key of one call of :func:`graphveil.release`, any of which may be missing."""
+
+    def __init__(
+        self, ledger: LedgerLike | None, dataset: str | None, key: str | None, options: ReleaseOptions
+    ) -> None:
+        if (ledger is None) != (dataset is None):
+            raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
+        if ledger is not None and not hasattr(ledger, "charge"):
+            raise InvalidParameter.of("ledger", "a gv.Ledger", ledger)
+        if key is not None and not hasattr(ledger, "store"):
+            raise InvalidParameter("key needs ledger=gv.Ledger(...): that is where the release is kept.")
+        self._ledger, self._dataset, self._options = ledger, dataset or "", options
+        self._request = None if key is None else Request(key, self._dataset, options)
+
+    def stored(self) -> Release | None:
+        """The release that the key stands for already."""
+        if self._ledger is None or self._request is None:
+            return None
+        return self._ledger.stored(self._request)
+
+    def check_affordable(self) -> None:
+        """Let a ledger that can say so refuse before any row is read; what counts is its answer to the charge."""
+        options, foresee = self._options, getattr(self._ledger, "foresee", None)
+        if foresee is None or options.mechanism == "paper" or options.random_state is not None:
+            return
+        from graphveil.privacy.calibration import analytic_mu, lattice_allowance
+
+        mu, eta, person = analytic_mu(options.budget), lattice_allowance(options.budget), options.domain.rows_per_person
+        expected = ReleaseEvent(options.budget, mu, eta, "default", "one", 1, person, "replace", seeded=False)
+        foresee(self._dataset, expected)
+
+    def charge(self, event: ReleaseEvent) -> None:
+        """Count the whole event, durably, or raise.
+
+        Guarantee
+        ---------
+        Proof: ``privacy/proofs/spending.md`` (theorem 11).
+        """
+        if self._ledger is not None:
+            self._ledger.charge(self._dataset, event, *([] if self._request is None else [self._request]))
+
+    def store(self, release: Release) -> None:
+        """Keep a release under its key. What was paid for is not thrown away because it cannot be kept twice."""
+        if self._ledger is None or self._request is None:
+            return
+        try:
+            self._ledger.store(self._request, release)
+        except LedgerError as error:
+            warn_caller(
+                f"This release was charged and made, but could not be stored under key {self._request.key!r}: save it "
+                f"now, the ledger will not give it again. {error}",
+                LedgerWarning,
+            )
+
+    def lost(self, failure: str) -> SourceError:
+        """What a source that failed after the charge has cost."""
+        spent = "" if self._request is None else f" Key {self._request.key!r} is spent with it: choose another."
+        charged = "" if self._ledger is None else f" By then the release had been charged, and stays so.{spent}"
+        return SourceError(f"{failure}{charged}")

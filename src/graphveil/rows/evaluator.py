@@ -1,0 +1,131 @@
+"""Queries in, exact integers out: what sums rows, and has never heard of noise, a budget or a ledger.
+
+Guarantee
+---------
+A later pass that finds another number of rows is refused. What is returned is unreleased: it shows nothing, and does
+not pickle. Proof: ``privacy/proofs/spending.md`` (theorem 11).
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphveil.exceptions import SourceError
+from graphveil.rows.accumulate import accumulate
+from graphveil.rows.blocks import Blocks
+from graphveil.rows.clipping import Encoder, RawRows
+from graphveil.rows.collection import Collection
+from graphveil.rows.statistics import ColumnTotals, statistic_for
+from graphveil.rows.unreleased import Statistic, Unreleased
+from graphveil.spec.augment import Augment
+from graphveil.spec.domain import Domain
+from graphveil.spec.queries import ColumnMeans, ColumnSquares, Query
+from graphveil.spec.row_space import RowSpace
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+__all__ = ["Evaluator"]
+
+
+class Evaluator(Unreleased):
+    """The rows of one release, ready to be asked.
+
+    Parameters
+    ----------
+    source : Blocks or Collection
+        Rows that can be read again, or sums of rows that were seen once.
+    domain : Domain
+        With its number of columns known.
+    augment : Augment
+        What the release appends to a row.
+    adaptive : bool
+        Adaptive rounds append their constant to mapped rows; the rows of the domain stay as they are.
+    progress : callable, optional
+        Called with the number of rows read so far.
+    """
+
+    def __init__(
+        self,
+        source: Blocks | Collection,
+        domain: Domain,
+        augment: Augment,
+        *,
+        adaptive: bool,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self._source, self._augment, self._adaptive, self._progress = source, augment, adaptive, progress
+        self._n_rows = 0
+        self._totals: dict[bytes, Statistic] = {}  # sums of columns by window: means and squares share them
+        self.use(domain)
+
+    def use(self, domain: Domain) -> None:
+        """Encode rows by this domain from now on: its norm may have been found meanwhile."""
+        appended = None if self._adaptive else self._augment
+        self.space = RowSpace.of(domain, self._augment, appended)
+        self._encoder: Encoder | RawRows = (
+            RawRows(self.space.n_features)
+            if domain.seeks_norm
+            else Encoder(domain, appended, shift=self._augment is not None)
+        )
+
+    def kept(self) -> "AbstractContextManager[None]":
+        """While this is open, passes come one after the other: an engine may keep the rows at hand."""
+        assert isinstance(self._source, Blocks)
+        return self._source.kept()
+
+    def count(self) -> int:
+        """Number of rows; every later pass must find as many."""
+        if self._n_rows > 0:
+            return self._n_rows
+        if isinstance(self._source, Collection) or self._source.counted or self.space.lattice is None:
+            self._check_count(self._source.count())
+        else:
+            # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
+            edge = np.full(self.space.n_features, self.space.lattice.edge)
+            (totals,) = self._sum([partial(ColumnTotals, -edge, edge)])
+            self._totals[_window_key(-edge, edge)] = totals
+        return self._n_rows
+
+    def evaluate(self, queries: list[Query]) -> list[Statistic]:
+        """A statistic that holds the exact answer to each query, in one pass (none, if earlier sums hold it)."""
+        if isinstance(self._source, Collection):
+            self.count()
+            return [self._source.moments()]
+        keys = [_window(query) for query in queries]
+        missing = [i for i, key in enumerate(keys) if key is None or key not in self._totals]
+        made = self._sum([partial(statistic_for, queries[i], self.space) for i in missing]) if missing else []
+        found = dict(zip(missing, made, strict=True))
+        self._totals |= {key: found[i] for i, key in enumerate(keys) if key is not None and i in found}
+        return [found[i] if key is None else self._totals[key] for i, key in enumerate(keys)]
+
+    def _sum(self, factories: list[Callable[[], Statistic]]) -> list[Statistic]:
+        """One pass. Factories are made of public facts alone, because engines send them to the rows."""
+        assert isinstance(self._source, Blocks)
+        n_rows, found = accumulate(self._source, self._encoder, partial(_call_all, factories), self._progress)
+        self._check_count(n_rows)
+        return found
+
+    def _check_count(self, n_rows: int) -> None:
+        if n_rows == 0:
+            raise SourceError("The source has no rows.")
+        if self._n_rows not in (0, n_rows):
+            raise SourceError("The source changed between two passes over its rows: it has another number of them.")
+        self._n_rows = n_rows
+
+
+def _call_all(factories: list[Callable[[], Statistic]]) -> list[Statistic]:
+    return [factory() for factory in factories]
+
+
+def _window(query: Query) -> bytes | None:
+    """What identifies the column sums that answer a query; None for other queries."""
+    return _window_key(query.low, query.high) if isinstance(query, ColumnMeans | ColumnSquares) else None
+
+
+def _window_key(low: "NDArray[np.float64]", high: "NDArray[np.float64]") -> bytes:
+    return low.tobytes() + high.tobytes()

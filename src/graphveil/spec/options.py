@@ -1,0 +1,64 @@
+"""What is asked for in one call of :func:`graphveil.release`, checked: public parameters alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.spec import validate
+from graphveil.spec.augment import Augment, Constant, Labels
+from graphveil.spec.budget import Budget
+from graphveil.spec.domain import Domain
+from graphveil.spec.record import Record
+
+__all__ = ["ReleaseOptions"]
+
+
+@dataclass(frozen=True)
+class ReleaseOptions(Record):
+    """The parameters of a release, as in :func:`graphveil.release`; a combination that makes no sense is refused."""
+
+    domain: Domain
+    budget: Budget
+    assume_centered: bool = False
+    adaptive: bool = True
+    labels: Labels | None = None
+    mechanism: str = "default"
+    allow_unproven: bool = False
+    random_state: int | None = None
+
+    def __post_init__(self) -> None:
+        domain: Any = self.domain
+        if not isinstance(domain, Domain):
+            raise InvalidParameter.of("domain", "a gv.Domain", type(domain).__name__)
+        budget: Any = self.budget
+        if not isinstance(budget, Budget):
+            raise InvalidParameter.of("budget", "a gv.Budget", budget)
+        labels: Any = self.labels
+        if labels is not None and not isinstance(labels, Labels):
+            raise InvalidParameter.of("labels", "a gv.Labels, or None", labels)
+        for name in ("assume_centered", "adaptive", "allow_unproven"):
+            validate.flag(name, getattr(self, name))
+        validate.choice("mechanism", self.mechanism, ["default", "paper"])
+        if self.random_state is not None:
+            object.__setattr__(self, "random_state", validate.integer("random_state", self.random_state, 0))
+        if self.labels is not None:
+            _require("assume_centered", self.assume_centered, False, "with labels: class means are released with them")
+            _require("adaptive", self.adaptive, False, "with labels, which one round releases (or gv.PrivateLDA)")
+        if self.mechanism == "paper":
+            _require("labels", self.labels, None, 'with mechanism="paper"')
+            _require("assume_centered", self.assume_centered, True, 'with mechanism="paper"')
+            _require("adaptive", self.adaptive, False, 'with mechanism="paper"')
+            if self.domain.seeks_norm:
+                raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', self.domain.data_norm)
+
+    @property
+    def augment(self) -> Augment:
+        """What is appended to a row: its label, a constant that buys the mean, or nothing."""
+        if self.labels is not None:
+            return self.labels
+        return None if self.assume_centered else Constant()
+
+
+def _require(name: str, value: Any, needed: Any, when: str) -> None:
+    if value is not needed:
+        raise InvalidParameter.of(name, f"{needed} {when}", value)

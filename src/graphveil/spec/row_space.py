@@ -1,0 +1,46 @@
+"""The integer rows that queries are about: public, whatever the data."""
+
+import math
+from dataclasses import dataclass
+
+from graphveil.spec.augment import Augment
+from graphveil.spec.domain import Domain
+from graphveil.spec.lattice import MomentLayout, RowLattice
+
+__all__ = ["RowSpace"]
+
+
+@dataclass(frozen=True)
+class RowSpace:
+    """Where the rows of a domain live.
+
+    Attributes
+    ----------
+    n_features : int
+    lattice : RowLattice or None
+        Of the rows of the domain; None while their norm is not known, when only norms can be counted.
+    layout : MomentLayout
+        Of the moments of these rows, with what the release appends to them.
+    """
+
+    n_features: int
+    lattice: RowLattice | None
+    layout: MomentLayout
+
+    @classmethod
+    def of(cls, domain: Domain, augment: Augment, appended: Augment) -> "RowSpace":
+        """Of a domain whose number of columns is known; ``appended`` is what its own rows carry of ``augment``."""
+        p = domain._known_features()
+        lattice = None if domain.seeks_norm else RowLattice.of(domain, appended)
+        return cls(p, lattice, MomentLayout(p, augment))
+
+    @property
+    def edge(self) -> float:
+        """What no coordinate of a row of the domain exceeds."""
+        return math.inf if self.lattice is None else self.lattice.edge
+
+    @property
+    def known_lattice(self) -> RowLattice:
+        """The lattice, for queries that need one."""
+        assert self.lattice is not None, "the norm of the rows is not known yet"
+        return self.lattice

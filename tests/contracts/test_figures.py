@@ -1,0 +1,132 @@
+"""Every guarantee in figures that a page gives: computed anew, and never prettier than it is."""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from scipy.special import ndtr, ndtri
+
+import graphveil as gv
+from graphveil.spec.gdp import epsilon_of
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DELTA = 1e-6
+# Numbers that speak of what an attacker can do, or of what several releases or rows amount to.
+FIGURE = re.compile(r"\d%? right guess|right guess.*\d|\d (of|times in) 1,000|μ = 0\.\d|together \(δ|\d times as many")
+
+
+def mu(epsilon, times=1.0):
+    """What the noise of a release at ε is made for, so many times."""
+    return times * gv.Budget(epsilon, DELTA).mu
+
+
+def rows(k, epsilon):
+    """The ε that holds for k rows where one was protected."""
+    return epsilon_of(mu(epsilon, k), DELTA)
+
+
+def releases(k, epsilon):
+    """The ε that holds for k releases together."""
+    return epsilon_of(mu(epsilon, k**0.5), DELTA)
+
+
+def guesses(epsilon, times=1.0):
+    """Right guesses in percent, at even odds."""
+    return 100 * float(ndtr(mu(epsilon, times) / 2))
+
+
+def found(epsilon, alarms):
+    """People found in percent, at a share of false alarms."""
+    return 100 * float(ndtr(ndtri(alarms) + mu(epsilon)))
+
+
+def is_rounded_up(written, exact):
+    """Not below the exact value, and above it by less than a unit of the last digit."""
+    number = Decimal(written.replace(",", "").rstrip("%"))
+    unit = Decimal(1).scaleb(number.as_tuple().exponent)
+    return exact * (1 - 1e-12) <= number < Decimal(exact) + unit  # ε of one release at ε is ε but for a last digit
+
+
+TABLES = {
+    ("not-promised.md", "rows instead of one"): lambda k: [
+        *(rows(int(k), epsilon) for epsilon in (0.1, 1, 4)),
+        guesses(1, int(k)),
+    ],
+    ("attacker.md", "ε (δ = 10⁻⁶)"): lambda epsilon: [
+        mu(float(epsilon)),
+        guesses(float(epsilon)),
+        *(found(float(epsilon), alarms) for alarms in (0.01, 0.001)),
+    ],
+}
+NUMBER = r"([\d.,]*\d)"
+SENTENCES = {
+    ("not-promised.md", f"At ε = 1, δ = 10⁻⁶: two are {NUMBER}, five {NUMBER}, ten {NUMBER}, a hundred {NUMBER}"): [
+        releases(k, 1) for k in (2, 5, 10, 100)
+    ],
+    ("attacker.md", f"right in at most {NUMBER} of 1,000 cases, {NUMBER} more"): [
+        10 * guesses(1),
+        10 * guesses(1) - 500,
+    ],
+    ("attacker.md", f"recognise at most {NUMBER} of 1,000 people"): [10 * found(1, 0.01)],
+    ("attacker.md", f"e¹ to 1 would be {NUMBER}%"): [100 / (1 + 2.718281828459045**-1)],
+    ("attacker.md", f"four releases at ε = 1 are one with μ = {NUMBER}, that is {NUMBER}% right guesses"): [
+        mu(1, 2),
+        guesses(1, 2),
+    ],
+    ("your-data.md", "right guesses" + rf" \| {NUMBER}%" * 6): [guesses(e) for e in (0.1, 0.5, 1, 2, 4, 8)],
+    ("ledger.md", rf"Ten releases at ε = 0.5 cost {NUMBER} together \(δ ="): [releases(10, 0.5)],
+    ("approving.md", f"right at most {NUMBER} times in 1,000"): [10 * guesses(1)],
+    ("tried.md", f"of {NUMBER} claimed"): [mu(4)],
+}
+
+
+def table(page, corner):
+    """The rows of the table whose first cell is ``corner``, with the numbers of their lines."""
+    lines = (ROOT / "docs" / page).read_text().splitlines()
+    (start,) = [i for i, line in enumerate(lines) if line.startswith(f"| {corner} |")]
+    for i in range(start + 2, len(lines)):
+        if not lines[i].startswith("|"):
+            return
+        yield i, [cell.strip() for cell in lines[i].strip("|").split("|")]
+
+
+@pytest.mark.parametrize(("page", "corner"), TABLES)
+def test_tables_are_rounded_up(page, corner):
+    checked = 0
+    for _, (key, *cells) in table(page, corner):
+        exact = TABLES[page, corner](key)
+        wrong = [pair for pair in zip(cells, exact, strict=True) if not is_rounded_up(*pair)]
+        assert not wrong, key
+        checked += len(cells)
+    assert checked >= 20
+
+
+@pytest.mark.parametrize(("page", "sentence"), SENTENCES)
+def test_sentences_are_rounded_up(page, sentence):
+    (match,) = re.finditer(sentence, (ROOT / "docs" / page).read_text())
+    pairs = zip(match.groups(), SENTENCES[page, sentence], strict=True)
+    assert not [pair for pair in pairs if not is_rounded_up(*pair)]
+
+
+def test_no_figure_is_left_out():
+    """What looks like such a figure stands in a line that is checked here."""
+    checked = {(page, i) for page, corner in TABLES for i, _ in table(page, corner)}
+    for page, sentence in SENTENCES:
+        text = (ROOT / "docs" / page).read_text()
+        for match in re.finditer(sentence, text):
+            lines = range(text.count("\n", 0, match.start()), text.count("\n", 0, match.end()) + 1)
+            checked |= {(page, i) for i in lines}
+    for page in PAGES:
+        for i, line in enumerate(page.read_text().splitlines()):
+            header = line.startswith(("| rows instead", "| ε (δ"))
+            assert header or not FIGURE.search(line) or (page.name, i) in checked, f"{page.name}:{i + 1}: {line}"
+
+
+def test_the_figures_of_before_would_fail():
+    """Negative controls: rounded to nearest, down, or up by more than a unit."""
+    for written, exact in (("1.45", releases(2, 1)), ("390", rows(100, 1)), ("54.7%", guesses(1)), ("2.2", 2.05)):
+        assert not is_rounded_up(written, exact)
+    for written, exact in (("1.46", releases(2, 1)), ("3,908", rows(100, 4)), ("1.0", 1.0), ("2.1", 2.05)):
+        assert is_rounded_up(written, exact)
