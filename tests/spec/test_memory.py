@@ -18,7 +18,7 @@ import numpy as np, graphveil as gv
 def memory(which):
     return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(which))
 
-ask = dict(domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto")
+ask = dict(domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
 rows = np.random.default_rng(0).normal(size=(500, int(sys.argv[1])))
 gv.release(rows[:, :3].copy(), **ask)
 Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here: compiling may have had a higher one

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +29,7 @@ from graphveil.cli.speaking import (
     writable,
 )
 from graphveil.cli.stopping import deferred
-from graphveil.exceptions import GraphveilError, InvalidParameter
+from graphveil.exceptions import BudgetExceeded, GraphveilError, InvalidParameter, KeyRefused
 
 if TYPE_CHECKING:
     from graphveil.ledger.ledger import Ledger
@@ -120,14 +120,22 @@ class _Account:
         """Whether the key was charged before: then nothing is charged any more."""
         return any(entry.key == key for entry in self._ledger.history(self._dataset))
 
+    def _charges(self) -> int:
+        return len(self._ledger.history(self._dataset))
+
     def charge(self, *args: Any, **options: Any) -> None:
-        """Charge; an interruption in the middle counts as a charge, a refusal does not."""
+        """Charge; where nobody can tell whether it was made, after an interruption or an outage, it counts as made."""
         self._check()
+        before = self._charges()
         self.charged = True
         try:
             self._ledger.charge(*args, **options)
-        except GraphveilError:
+        except (BudgetExceeded, KeyRefused):
             self.charged = False
+            raise
+        except GraphveilError:
+            with suppress(Exception):
+                self.charged = self._charges() > before
             raise
 
     def store(self, *args: Any, **options: Any) -> None:
