@@ -13,11 +13,6 @@ import pytest
 import graphveil as gv
 from cli_support import RELEASE_OPTIONS
 
-pytestmark = [
-    pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="a container can be made by root only"),
-    pytest.mark.skipif(not shutil.which("unshare") or not shutil.which("setpriv"), reason="no unshare, no setpriv"),
-]
-
 SOURCE = Path(gv.__file__).parents[1]
 STRANGER = 54321
 GRAPHVEIL = (sys.executable, "-c", "import sys; from graphveil.cli.main import run; sys.exit(run())")
@@ -36,8 +31,18 @@ exec setpriv --reuid "$STRANGER" --regid "$STRANGER" --clear-groups --inh-caps=-
 """
 
 
+@pytest.fixture(scope="module")
+def namespaces():
+    """What a box is made of; a container that is not allowed to make one has none."""
+    if os.name != "posix" or os.geteuid() != 0:
+        pytest.skip("a container can be made by root only")
+    made = shutil.which("setpriv") and shutil.which("unshare")
+    if not made or subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], check=False).returncode:
+        pytest.skip("no namespaces can be made here: that needs unshare, setpriv and the right to")
+
+
 @pytest.fixture
-def box(patients, bounds, tmp_path):
+def box(namespaces, patients, bounds, tmp_path):
     """Start commands, each as process 1 of a box, in the folder with the records and the bounds."""
     (tmp_path / "full").mkdir()
     for path in (tmp_path, *tmp_path.iterdir()):
@@ -131,9 +136,9 @@ def process_1(parent):
 def test_a_full_disk_does_not_lose_a_release_that_was_paid_for(box, tmp_path):
     ledger = gv.Ledger(tmp_path / "ledger.db")
     ledger.create("clinic", gv.Budget(3.0, 1e-6))
-    os.chown(tmp_path / "ledger.db", STRANGER, STRANGER)
     (tmp_path / "refuge").mkdir()
-    os.chown(tmp_path / "refuge", STRANGER, STRANGER)
+    for name in ("ledger.db", "ledger.db-heads", "refuge"):
+        os.chown(tmp_path / name, STRANGER, STRANGER)
     paid = [*RELEASE[:-1], "--dataset", "clinic", "-o", "full/out.release"]
     code, out, err = ended(box(*GRAPHVEIL, *paid, TMPDIR=tmp_path / "refuge"))
     assert code == 5, err
@@ -143,3 +148,16 @@ def test_a_full_disk_does_not_lose_a_release_that_was_paid_for(box, tmp_path):
     assert saved.name in out
     assert gv.Release.load(saved).n_samples == 4000
     assert len(ledger.history("clinic")) == 1
+
+
+def test_a_charge_that_was_made_and_could_not_be_witnessed_is_not_repeated(box, tmp_path):
+    """The ledger may be written, the file of its heads may not: the charge stays, and no release follows."""
+    ledger = gv.Ledger(tmp_path / "ledger.db")
+    ledger.create("clinic", gv.Budget(3.0, 1e-6))
+    os.chown(tmp_path / "ledger.db", STRANGER, STRANGER)
+    code, _, err = ended(box(*GRAPHVEIL, *RELEASE[:-1], "--dataset", "clinic"))
+    assert code == 6, err
+    assert "stays written" in err
+    assert "Do not run it again" in err
+    assert len(ledger.history("clinic")) == 1
+    assert not (tmp_path / "out.release").exists()

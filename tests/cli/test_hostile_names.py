@@ -31,7 +31,7 @@ def foreign(tmp_path):
     rows = np.random.default_rng(0).normal(size=(3000, len(EVIL)))
     rows[:, :3] = 0.0
     domain = gv.Domain(columns=EVIL, bounds=(-4, 4))
-    made = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), augment="mean", rounds="auto")
+    made = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6))
     made.save(tmp_path / "foreign.release")
     return made
 
@@ -40,7 +40,7 @@ def test_a_release_with_commands_in_its_versions_is_not_one(graphveil, foreign, 
     for versions in ({"graphveil": CLEAR}, {TITLE: "1"}, {"numpy": FORGED}, {"numpy": "v" * 10_000}, {"numpy": ""}):
         path = tmp_path / "forged.release"
         path.write_bytes(replace(foreign, versions=versions).to_bytes())
-        with pytest.raises(ReleaseFileError, match="versions must be 1 to 200 printable characters"):
+        with pytest.raises(ReleaseFileError, match="versions"):
             gv.Release.load(path)
         said = graphveil("show", path)
         assert said.code == 1

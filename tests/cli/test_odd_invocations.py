@@ -126,14 +126,12 @@ def prepared(tmp_path_factory):
         rows,
         domain=gv.Domain(bounds={"age": (0, 110), "bmi": (10, 60)}),
         budget=gv.Budget(4.0, 1e-3),
-        augment="mean",
-        rounds="auto",
     )
     made.save(folder / "good.release")
     (folder / "half.release").write_bytes(made.to_bytes()[:-40])
     evil = gv.Domain(columns=["=cmd()\x1b[2J", "</script>\n\x9b31m\u202e"], bounds=([0, 10], [110, 60]))
     replace(made, domain=evil).save(folder / "evil.release")
-    seeded = gv.release(rows, domain=evil, budget=gv.Budget(1.0, 1e-3), augment="mean", random_state=1)
+    seeded = gv.release(rows, domain=evil, budget=gv.Budget(1.0, 1e-3), adaptive=False, random_state=1)
     seeded.save(folder / "seeded.release")
     point = ForecastPoint(100, 1.0, 12.0, 0.1, 0.3, 0.9, 0.2)
     plan = gv.Forecast(gv.Budget(1.0, 1e-3), 2, 1, 4.0, point, 0.1, 1000, None, (point,), (point,))
@@ -200,7 +198,7 @@ def run_cases(graphveil, folder, numbers):
     """Run invocations, each in the folder as it was prepared but for the ledger; return how often each code came."""
     before, ended = snapshot(folder), {}
     kept = {name: (folder / name).read_bytes() for name in REPLACEABLE}
-    watched = set(before) - {*REPLACEABLE, "ledger.db"}
+    watched = set(before) - {*REPLACEABLE, "ledger.db", "ledger.db-heads"}
     for number in numbers:
         arguments = invocation(number)
         try:

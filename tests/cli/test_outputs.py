@@ -45,7 +45,7 @@ def clinic(graphveil, patients, bounds, tmp_path):
     ledger, domain = gv.Ledger(tmp_path / "ledger.db"), gv.Domain(bounds={"age": (0, 110), "bmi": (10, 60)})
     ledger.create("clinic", gv.Budget(3.0, 1e-6))
     made = gv.release(
-        patients, domain=domain, budget=gv.Budget(0.5, 1e-6), augment="mean", ledger=ledger, dataset="clinic"
+        patients, domain=domain, budget=gv.Budget(0.5, 1e-6), adaptive=False, ledger=ledger, dataset="clinic"
     )
     made.save(tmp_path / "paid.release")
     (tmp_path / "records.csv").write_text("age,bmi\n50,22.5\n")
@@ -224,6 +224,25 @@ def test_a_card_that_cannot_be_said_changes_nothing(clinic, tmp_path, monkeypatc
     assert said.code == 0, said.text
     assert "ZeroDivisionError" in said.err
     assert (tmp_path / "new.release").exists()
+
+
+@pytest.mark.parametrize("made", [True, False], ids=["made", "not made"])
+@pytest.mark.parametrize("answers", [True, False], ids=["answers again", "stays away"])
+def test_a_ledger_that_goes_away_while_it_charges(clinic, monkeypatch, made, answers):
+    """The exit code is 75 only where it is known that nothing was charged."""
+    charge, history = gv.Ledger.charge, gv.Ledger.history
+
+    def gone(self, *args):
+        if made:
+            charge(self, *args)
+        if not answers:
+            monkeypatch.setattr(gv.Ledger, "history", lambda *_: gone(self, *args))
+        raise LedgerUnavailable("The ledger is away.")
+
+    monkeypatch.setattr(gv.Ledger, "charge", gone)
+    said = clinic(*PAID, "-o", "new.release")
+    monkeypatch.setattr(gv.Ledger, "history", history)
+    assert said.code == (75 if answers and not made else 6), said.text
 
 
 def test_a_ledger_that_is_away_is_worth_another_try(graphveil, patients, bounds, monkeypatch):

@@ -57,10 +57,13 @@ def test_a_ledger_and_what_it_keeps_beside_it_stay(tmp_path):
     path = tmp_path / "ledger.db"
     ledger = gv.Ledger(path)
     ledger.create("people", gv.Budget(1.0, 1e-6))
-    for name in ("ledger.db", "ledger.db-journal", "ledger.db-wal", "ledger.db-shm"):
+    for name in ("ledger.db", "ledger.db-journal", "ledger.db-wal", "ledger.db-shm", "ledger.db-heads"):
         with pytest.raises(InvalidParameter, match="ledger"):
             write_file(tmp_path / name, b"ours: 1", OURS)
     ledger.verify()
+    (tmp_path / "ledger.db-heads").unlink()  # nor is anything put where the ledger will write
+    with pytest.raises(InvalidParameter, match="needs for itself"):
+        write_file(tmp_path / "ledger.db-heads", b"ours: 1", OURS)
     write_file(tmp_path / "other-journal", b"ours: 1", OURS)  # a name like any other where no database is
 
 

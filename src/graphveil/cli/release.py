@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +29,7 @@ from graphveil.cli.speaking import (
     writable,
 )
 from graphveil.cli.stopping import deferred
-from graphveil.exceptions import GraphveilError, InvalidParameter
+from graphveil.exceptions import BudgetExceeded, GraphveilError, InvalidParameter, KeyRefused
 
 if TYPE_CHECKING:
     from graphveil.ledger.ledger import Ledger
@@ -77,22 +77,23 @@ def release(
     domain, budget = read_domain(bounds), Budget(epsilon, delta)
     if account is None or key is None or not account.knows(key):  # else the release that it holds is asked for again
         writable(output)
-    with _once_charged(account, as_json), counting("Reading records", as_json) as count:
-        made = make(
-            os.path.expanduser(data),
-            domain=domain,
-            budget=budget,
-            progress=lambda rows: count(rows, None),
-            ledger=account,
-            dataset=dataset,
-            key=key,
-        )
-    with deferred():  # nothing that is paid for is lost to an interruption now
-        path = _saved(made, output, account, as_json)
-        facts: dict[str, Any] = {"release": str(path), "guarantee": made.guarantee, "checksum": made.checksum}
-        if account is not None:
-            facts["remaining"] = account.remaining()
-        answer(as_json, facts, lambda out: say_card(out, made, _said(facts)), kept=True)
+    with _once_charged(account, as_json):
+        with counting("Reading records", as_json) as count:
+            made = make(
+                os.path.expanduser(data),
+                domain=domain,
+                budget=budget,
+                progress=lambda rows: count(rows, None),
+                ledger=account,
+                dataset=dataset,
+                key=key,
+            )
+        with deferred():  # nothing that is paid for is lost to an interruption now
+            path = _saved(made, output, account, as_json)
+            facts: dict[str, Any] = {"release": str(path), "guarantee": made.guarantee, "checksum": made.checksum}
+            if account is not None:
+                facts["remaining"] = account.remaining()
+            answer(as_json, facts, lambda out: say_card(out, made, _said(facts)), kept=True)
     if path != output:
         raise typer.Exit(ELSEWHERE)
 
@@ -119,19 +120,27 @@ class _Account:
         """Whether the key was charged before: then nothing is charged any more."""
         return any(entry.key == key for entry in self._ledger.history(self._dataset))
 
-    def charge(self, *args: Any) -> None:
-        """Charge; an interruption in the middle counts as a charge, a refusal does not."""
+    def _charges(self) -> int:
+        return len(self._ledger.history(self._dataset))
+
+    def charge(self, *args: Any, **options: Any) -> None:
+        """Charge; where nobody can tell whether it was made, after an interruption or an outage, it counts as made."""
         self._check()
+        before = self._charges()
         self.charged = True
         try:
-            self._ledger.charge(*args)
-        except GraphveilError:
+            self._ledger.charge(*args, **options)
+        except (BudgetExceeded, KeyRefused):
             self.charged = False
             raise
+        except GraphveilError:
+            with suppress(Exception):
+                self.charged = self._charges() > before
+            raise
 
-    def store(self, *args: Any) -> None:
+    def store(self, *args: Any, **options: Any) -> None:
         """Keep the release under its key."""
-        self._ledger.store(*args)
+        self._ledger.store(*args, **options)
         self.kept = True
 
     def remaining(self) -> dict[str, float] | None:
@@ -149,6 +158,8 @@ def _once_charged(account: _Account | None, as_json: bool) -> Iterator[None]:
     """From the charge on, all that ends the command without a release has one exit code: it must not be repeated."""
     try:
         yield
+    except typer.Exit:
+        raise
     except BaseException as error:
         if account is None or not account.charged:
             raise

@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
+    "BROKEN",
+    "DONE",
+    "ELSEWHERE",
+    "LOST",
+    "REFUSED",
+    "USAGE",
     "AsJson",
     "Number",
     "Refusal",
@@ -57,9 +63,10 @@ __all__ = [
     "writable",
 ]
 
+# Exit codes; docs/command-line.md says which may be run again.
 DONE, REFUSED, USAGE, NO_BUDGET, BROKEN, ELSEWHERE, LOST, BUG, LATER = 0, 1, 2, 3, 4, 5, 6, 70, 75
+_SIGNALLED = 128  # and the number of the signal, as shells count
 _STOPPED = "Interrupted"
-SIGNALLED = 128  # and the number of the signal, as shells count
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]
 
@@ -176,9 +183,7 @@ def note(text: str) -> None:
 def refuse(as_json: bool, kind: str, message: str, code: int) -> int:
     """Say what went wrong; return the exit code."""
     message = message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
-    if as_json:
-        _put(sys.stdout, _as_json({"error": message, "kind": kind}))
-    else:
+    if not as_json or _put(sys.stdout, _as_json({"error": message, "kind": kind})) is not None:
         _say_on_stderr("Error: ", message, "red")
     return code
 
@@ -261,7 +266,7 @@ def verdict(error: BaseException, *, charged: bool = False) -> tuple[str, str, i
 def _judged(error: BaseException) -> tuple[str, str, int]:
     kind, stopped = type(error).__name__, signal_heard()
     if stopped is not None or isinstance(error, KeyboardInterrupt):
-        return _STOPPED, "Interrupted.", SIGNALLED + (stopped or signal.SIGINT)
+        return _STOPPED, "Interrupted.", _SIGNALLED + (stopped or signal.SIGINT)
     if isinstance(error, GraphveilError):
         return kind, str(error), _code(error)
     if isinstance(error, OSError):

@@ -24,7 +24,7 @@ _EFFECTIVE = os.access in os.supports_effective_ids  # what this process may do,
 _HEAD = 256  # bytes that tell what a file is
 _SQLITE = b"SQLite format 3\0"
 _LEFT = re.compile(r"\.graphveil-[0-9a-f]{16}")
-_BESIDE = re.compile(r"(.+)-(?:journal|wal|shm|heads)")  # what SQLite, and a ledger, keep beside a database
+_BESIDE = re.compile(r"(.+)-(?:journal|wal|shm|heads)")  # what SQLite and the ledger keep beside a database
 
 
 def read_file(path: "str | os.PathLike[str]", most: int) -> bytes:
