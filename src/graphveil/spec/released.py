@@ -376,6 +376,6 @@ class Release:
 
 def _word(value: Any) -> str:
     """A name or a version of a package from a file: it is shown to people, on terminals too."""
-    if not isinstance(value, str) or len(value) > 100 or not value.isprintable():
+    if not isinstance(value, str) or not 0 < len(value) <= 100 or not value.isprintable():
         raise InvalidParameter("the versions of a release must be short, printable words.")
     return value
