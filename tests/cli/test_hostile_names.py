@@ -37,7 +37,7 @@ def foreign(tmp_path):
 
 
 def test_a_release_with_commands_in_its_versions_is_not_one(graphveil, foreign, tmp_path):
-    for versions in ({"graphveil": CLEAR}, {TITLE: "1"}, {"numpy": FORGED}, {"numpy": "v" * 10_000}, {"numpy": ""}):
+    for versions in ({"graphveil": CLEAR}, {TITLE: "1"}, {"numpy": FORGED}, {"numpy": "v" * 10_000}):
         path = tmp_path / "forged.release"
         path.write_bytes(replace(foreign, versions=versions).to_bytes())
         with pytest.raises(ReleaseFileError, match="versions"):

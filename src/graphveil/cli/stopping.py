@@ -1,8 +1,10 @@
 """Ctrl-C and SIGTERM: a sentence and an exit code instead of a traceback, from the first import on."""
 
-import signal
+# What is imported here is imported before a signal can be heard: no typing, and of signal what is built in, without its
+# enumerations, which take milliseconds to load.
+import _signal as signal  # type: ignore[import-not-found] # it has no type information
 
-TYPE_CHECKING = False  # see `graphveil`: what this module imports, it imports before it can listen
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
@@ -17,7 +19,7 @@ def listen() -> None:
     """From now on a signal raises ``KeyboardInterrupt``; a second one ends the program as it does any other."""
     _heard.clear()
     for number in _SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or a shell's background job
+        if signal.getsignal(number) != signal.SIG_IGN:  # `nohup`, or a shell's background job
             signal.signal(number, _stop)
 
 
