@@ -27,6 +27,8 @@ from graphveil.spec.rounds import Round
 __all__ = ["Recovered", "cautions", "few_records", "recover", "recovered"]
 
 _SATURATED = 0.8  # of the squared norm bound
+_DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
+_REMEDY = "Narrower public bounds would help, or a logarithm where a column is very skewed"
 _UNDETERMINED = 1.0 / 3.0  # relative noise of a variance where nothing but its noise is known
 
 
@@ -154,6 +156,12 @@ def cautions(release: Release, found: Recovered) -> list[str]:
     said = _serious(release, found)
     if found.flat:
         said.append("The release shows no structure above its noise.")
+    vague = found.undetermined & (found.relative_sd <= _DROWNED)
+    if vague.any():
+        said.append(
+            f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and regression "
+            f"coefficients with it; correlations are not concerned: {_listed(release, vague)}. {_REMEDY}."
+        )
     if found.unresolved:
         said.append("Some directions lie within the noise; partial correlations along them are not to be read.")
     for group in found.collinear:
@@ -187,11 +195,11 @@ def few_records(release: Release, found: Recovered) -> list[str]:
 def _serious(release: Release, found: Recovered) -> list[str]:
     """Cautions that are warnings, too."""
     said = few_records(release, found)
-    if found.undetermined.any() and not said:
+    drowned = found.undetermined & (found.relative_sd > _DROWNED)
+    if drowned.any() and not said:
         said.append(
-            f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and their "
-            f"regression coefficients with it: {_listed(release, found.undetermined)}. Narrower public bounds would "
-            "help, or a logarithm where a column is very skewed; in a CSV file, look whether they were numbers at all."
+            "The variance of these columns is within its noise, and nothing about them is to be read: "
+            f"{_listed(release, drowned)}. {_REMEDY}; in a CSV file, look whether they were numbers at all."
         )
     if found.saturated:
         said.append(

@@ -140,7 +140,7 @@ def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]
     if setting.boxed:
         known = settle(columns.variance, columns.sd, prior, columns.reach(unit), [])
         # Where no norms will be asked for, a column that is scaled by too little is clipped without anyone knowing.
-        start = known.scale if histogram else np.maximum(known.scale, columns.sd)
+        start = known.scale if histogram else known.variance * np.maximum(known.relative_sd, 1.0)
     location, whiten = columns.location, np.diag(start**-0.5)
     feared, views = 1.0, list[View]()
     for number, part in enumerate(parts):
