@@ -317,4 +317,6 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    return {name: version(name) for name in ("graphveil", "numpy", "numba")}
+    from graphveil.recovery.recipe import RECIPE
+
+    return {name: version(name) for name in ("graphveil", "numpy", "numba")} | {"recipe": RECIPE}

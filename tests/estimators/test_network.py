@@ -201,13 +201,13 @@ def test_intervals_belong_to_the_release_not_to_the_penalty():
 @pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
 @pytest.mark.parametrize("seed", [1, 4, 5, 7])
 def test_few_effective_records_do_not_explode(seed):
-    """Two to four effective records a column: the noisy matrix is indefinite, a sparse fit to it nearly singular."""
+    """One to four effective records a column: the noisy matrix is indefinite, a sparse fit to it nearly singular."""
     precision = gv.simulate.small_world_precision(20, random_state=seed)
     scale = np.sqrt(np.linalg.inv(precision).diagonal())
     precision = precision * np.outer(scale, scale)
     rows = gv.simulate.gaussian_rows(precision, 5000, random_state=seed)
     model = gv.PrivateGraphicalLasso(0.25, 1e-6, bounds=(-4, 4), random_state=seed).fit(rows)
-    assert 2 < model.n_eff_ / 20 < 5
+    assert 1 < model.n_eff_ / 20 < 5
     assert gv.metrics.relative_loss(model.precision_, precision) < 0.7  # it was 3 to 14
     assert "single pairs" in model.edge_intervals().reason
 

@@ -146,7 +146,7 @@ def test_one_charge_before_the_first_draw(monkeypatch):
 @pytest.mark.parametrize("what", ["mu", "eta"])
 def test_a_recipe_that_would_overspend_is_stopped_before_it_draws(what, monkeypatch):
     if what == "mu":
-        monkeypatch.setattr(recipe, "_CLEAR", ((0.5, 0.5, 0.5), 0.04))
+        monkeypatch.setattr(recipe, "_SAFE", 1.5)
     else:
         real = calibration.lattice_step
         monkeypatch.setattr(calibration, "lattice_step", lambda d, g, mu, eta: real(d, g, mu, 40 * eta))

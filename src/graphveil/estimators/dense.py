@@ -41,7 +41,8 @@ class PrivatePrecision(PrivateEstimator):
     n_eff_ : float
         Rows that would give as noisy an estimate without privacy.
     undetermined_, rebounded_ : (p,) arrays of bool
-        Columns whose variance is within its noise; columns that were given narrower bounds in private.
+        Columns whose standard deviation may be off by more than a factor of 1.2; columns that were given narrower
+        bounds in private.
     release_ : Release
         Save it: everything can be had from it again, for free.
     privacy_ : ReleaseEvent

@@ -1,6 +1,5 @@
 """The network: a graphical lasso on a release, and the paper's Algorithm 2."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -150,7 +149,8 @@ class PrivateGraphicalLasso(PrintedEstimator):
         -------
         EdgeIntervals
             With ``estimate``, ``lower``, ``upper``, ``p_value``, and ``select(fdr=0.1)`` to choose edges; without
-            numbers but with a ``reason`` where the release is worth less than two records a column.
+            numbers but with a ``reason`` where the release is worth less than two records a column, or where columns
+            are collinear.
         """
         check_is_fitted(self, "precision_")
         level = validate.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
@@ -159,8 +159,8 @@ class PrivateGraphicalLasso(PrintedEstimator):
         if self._network is None:
             self._network = self._find_network(self._noisy, "auto")
         generator = generator_for(self.release_.checksum, "edges")
-        found = edge_intervals(self._noisy, self._network, self.n_eff_, level, generator)
-        return replace(found, columns=self.release_.column_names)
+        names = self.release_.column_names
+        return edge_intervals(self._noisy, self._network, self.n_eff_, level, generator, names)
 
     def _find_network(self, noisy: NoisyCovariance, choice: str) -> Network:
         return find_network(noisy, self.n_eff_, choice, generator_for(self.release_.checksum, "network"))

@@ -5,7 +5,7 @@ standard deviation s on the diagonal and s/√2 off it, brought back by B from t
 merged release has such a term for every site. Z is what other rows of the same population would have changed:
 C^½ H C^½' with H of the same form and standard deviation
 √(2v), where v is 1/n for Gaussian rows and more for heavier tails. Both are known once Σ is estimated, by the denoised
-C.
+C. Single entries may have errors of their own beside that, independent of each other.
 """
 
 from dataclasses import dataclass
@@ -33,19 +33,22 @@ class NoisyCovariance:
         C, positive definite.
     sampling : float
         v.
+    single : (p, p) array
+        Variances of the errors of single entries; 0 for none.
     """
 
     matrix: Matrix
     privacy: tuple[tuple[Matrix, float], ...]
     denoised: Matrix
     sampling: float
+    single: Matrix | float = 0.0
 
     @cached_property
     def entry_sd(self) -> Matrix:
         """Standard deviation of the noise of each entry."""
         noise = [*((back @ back.T, sd**2 / 2.0) for back, sd in self.privacy), (self.denoised, self.sampling)]
         variance = sum(size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in noise)
-        return np.asarray(np.sqrt(variance))
+        return np.asarray(np.sqrt(variance + self.single))
 
     def precision_noise(self, precision: Matrix) -> list[tuple[Matrix, float]]:
         """The noise of Θ(Y - Σ)Θ, to first order that of an inverse of Y.
@@ -62,7 +65,8 @@ class NoisyCovariance:
         privacy = self.draw_privacy(generator)
         size = np.sqrt(2.0 * self.sampling)
         sampling = self._root @ _gaussian_matrix(generator, len(self.matrix), size) @ self._root.T
-        return np.asarray(privacy + (sampling + sampling.T) / 2.0)
+        single = np.triu(np.sqrt(self.single) * generator.standard_normal(self.matrix.shape), 1)
+        return np.asarray(privacy + (sampling + sampling.T) / 2.0 + single + single.T)
 
     def draw_privacy(self, generator: np.random.Generator) -> Matrix:
         """Noise like that which privacy has added to Y, independent of it."""

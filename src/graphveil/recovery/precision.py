@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
+from graphveil.recovery.collinear import collinear_columns
 from graphveil.recovery.columns import Setting
 from graphveil.recovery.denoise import DETECTION, denoise, refined_trace_sd
 from graphveil.recovery.law import NoisyCovariance
 from graphveil.recovery.norm import NORM_ROUNDS, mu_after_norm
-from graphveil.recovery.recipe import Estimate, adaptive_rounds, follow
+from graphveil.recovery.recipe import RECIPE, Estimate, adaptive_rounds, follow
+from graphveil.recovery.variances import TOLERATED
 from graphveil.spec.augment import Labels
 from graphveil.spec.lattice import RowLattice
 from graphveil.spec.merged import MergedRelease
@@ -25,6 +27,9 @@ from graphveil.spec.rounds import Round
 __all__ = ["Recovered", "cautions", "few_records", "recover", "recovered"]
 
 _SATURATED = 0.8  # of the squared norm bound
+_DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
+_REMEDY = "Narrower public bounds would help, or a logarithm where a column is very skewed"
+_UNDETERMINED = 1.0 / 3.0  # relative noise of a variance where nothing but its noise is known
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,10 +44,15 @@ class Recovered:
         The point about which the covariance is taken.
     n_eff : float
         Rows that would give as noisy an estimate without privacy. Below p, edges are not reliable.
+    relative_sd : (p,) array
+        Standard deviations of the logarithms of the variances, from noise and from what clipping may have taken. Half
+        of it is the relative standard deviation of a column's scale, and with it of its regression coefficients.
     undetermined : (p,) array of bool
-        Columns whose variance is within its noise: only an upper guess. Narrower public bounds would help.
+        Columns whose standard deviation may be off by more than a factor of 1.2. Narrower public bounds would help.
     rebounded : (p,) array of bool
-        Columns that were clamped to a narrower, privately found window; the estimate describes them as clamped.
+        Columns that were cut to narrower, privately found bounds; the estimate describes them as cut.
+    bounds : (2, p) array or None
+        The bounds to which the columns were cut, from below and above; None where only their norm is bounded.
     flat : bool
         The release shows no structure above its noise.
     unresolved : bool
@@ -59,13 +69,20 @@ class Recovered:
     covariance: NDArray[np.float64]
     location: NDArray[np.float64]
     n_eff: float
+    relative_sd: NDArray[np.float64]
     undetermined: NDArray[np.bool_]
     rebounded: NDArray[np.bool_]
+    bounds: NDArray[np.float64] | None
     flat: bool
     unresolved: bool
     saturated: bool
     columns: tuple[str, ...] | None
     noisy: NoisyCovariance
+
+    @cached_property
+    def collinear(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of columns of which one follows from the others, as far as the release can tell."""
+        return collinear_columns(self.noisy)
 
     @cached_property
     def precision(self) -> NDArray[np.float64]:
@@ -139,13 +156,25 @@ def cautions(release: Release, found: Recovered) -> list[str]:
     said = _serious(release, found)
     if found.flat:
         said.append("The release shows no structure above its noise.")
+    vague = found.undetermined & (found.relative_sd <= _DROWNED)
+    if vague.any():
+        said.append(
+            f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and regression "
+            f"coefficients with it; correlations are not concerned: {_listed(release, vague)}. {_REMEDY}."
+        )
     if found.unresolved:
         said.append("Some directions lie within the noise; partial correlations along them are not to be read.")
+    for group in found.collinear:
+        which = np.isin(np.arange(len(found.covariance)), group)
+        said.append(
+            "These columns are collinear as far as the release can tell, and partial correlations among them are not "
+            f"to be read: {_listed(release, which)}. Leave one out."
+        )
     if found.rebounded.any():
         said.append(
             "For these columns narrower bounds were found from the records, under the same guarantee and inside the "
-            "budget. It costs no privacy; results describe the columns as cut to those bounds: "
-            f"{_listed(release, found.rebounded)}."
+            "budget. It costs no privacy; results describe the columns as cut to these: "
+            f"{_listed(release, found.rebounded, _windows(found))}."
         )
     return said
 
@@ -166,11 +195,11 @@ def few_records(release: Release, found: Recovered) -> list[str]:
 def _serious(release: Release, found: Recovered) -> list[str]:
     """Cautions that are warnings, too."""
     said = few_records(release, found)
-    if found.undetermined.any() and not said:
+    drowned = found.undetermined & (found.relative_sd > _DROWNED)
+    if drowned.any() and not said:
         said.append(
             "The variance of these columns is within its noise, and nothing about them is to be read: "
-            f"{_listed(release, found.undetermined)}. Narrower public bounds would help, or a logarithm where a column "
-            "is very skewed; in a CSV file, look whether they were numbers at all."
+            f"{_listed(release, drowned)}. {_REMEDY}; in a CSV file, look whether they were numbers at all."
         )
     if found.saturated:
         said.append(
@@ -180,10 +209,17 @@ def _serious(release: Release, found: Recovered) -> list[str]:
     return said
 
 
-def _listed(release: Release, which: NDArray[np.bool_], most: int = 12) -> str:
-    names = [name for name, wanted in zip(release.column_names, which, strict=True) if wanted]
-    shown = ", ".join(name if len(name) <= 60 else name[:59] + "…" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+def _listed(release: Release, which: NDArray[np.bool_], remarks: list[str] | None = None, most: int = 12) -> str:
+    names = [name if len(name) <= 60 else name[:59] + "…" for name in release.column_names]
+    named = [name + remark for name, remark in zip(names, remarks or [""] * len(names), strict=True)]
+    found = [name for name, wanted in zip(named, which, strict=True) if wanted]
+    return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")
+
+
+def _windows(found: Recovered) -> list[str]:
+    """The bounds of every column in words."""
+    low, high = found.bounds if found.bounds is not None else np.full((2, len(found.covariance)), np.nan)
+    return [f" ({a:.4g} to {b:.4g})" for a, b in zip(low, high, strict=True)]
 
 
 def recovered(release: Release) -> Recovered:
@@ -198,8 +234,10 @@ def recovered(release: Release) -> Recovered:
             covariance=estimate.covariance * scale,
             location=_inside(release, centre + half * estimate.location),
             n_eff=estimate.n_eff,
+            relative_sd=estimate.relative_sd,
             undetermined=estimate.undetermined,
             rebounded=estimate.columns.rebounded,
+            bounds=_bounds(release, estimate),
             flat=estimate.denoised.flat,
             unresolved=estimate.denoised.unresolved,
             saturated=_fills_norm(release, estimate.covariance, estimate.location),
@@ -209,6 +247,7 @@ def recovered(release: Release) -> Recovered:
                 ((half[:, None] * estimate.back, estimate.noise),),
                 estimate.covariance * scale,
                 estimate.kurtosis / release.n_samples,
+                estimate.single * scale**2,
             ),
         )
     p, sd = half.size, release.noise_scale
@@ -216,12 +255,15 @@ def recovered(release: Release) -> Recovered:
     result = denoise(
         release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=DETECTION
     )
+    relative_sd = sd / np.diag(result.matrix)
     return Recovered(
         covariance=result.matrix * scale,
         location=_inside(release, release.origin),
         n_eff=release.n_eff,
-        undetermined=np.zeros(p, dtype=bool),
+        relative_sd=relative_sd,
+        undetermined=relative_sd > _UNDETERMINED,
         rebounded=np.zeros(p, dtype=bool),
+        bounds=_bounds(release),
         flat=result.flat,
         unresolved=result.unresolved,
         saturated=_fills_norm(release, result.matrix, (release.origin - centre) / half),
@@ -255,18 +297,21 @@ def _merged(release: MergedRelease) -> Recovered:
     covariance = (covariance + covariance.T) / 2.0
     centre, half = release.frame
     sampling = float(sum(w**2 * found.noisy.sampling for w, found in zip(weights, parts, strict=True)))
-    noise = sd * (back**2).sum(axis=1)
+    relative_sd = sd * (back**2).sum(axis=1) / np.diag(covariance)
+    single = sum(w**2 * found.noisy.single for w, found in zip(weights, parts, strict=True))
     return Recovered(
         covariance=covariance,
         location=_inside(release, release.origin),
         n_eff=float(1.0 / np.sum(weights**2 / [found.n_eff for found in parts])),
-        undetermined=3.0 * noise > np.diag(covariance),
+        relative_sd=relative_sd,
+        undetermined=(relative_sd > _UNDETERMINED) | np.any([found.undetermined for found in parts], axis=0),
         rebounded=np.any([found.rebounded for found in parts], axis=0),
+        bounds=_bounds(release),
         flat=result.flat,
         unresolved=result.unresolved,
         saturated=_fills_norm(release, covariance / np.outer(half, half), (release.origin - centre) / half),
         columns=release.columns,
-        noisy=NoisyCovariance(noisy, privacy, covariance, sampling),
+        noisy=NoisyCovariance(noisy, privacy, covariance, sampling, single),
     )
 
 
@@ -285,6 +330,17 @@ def _inside(release: Release, location: NDArray[np.float64]) -> NDArray[np.float
     return np.asarray(np.clip(location, np.minimum(low, release.frame[0]), np.maximum(high, release.frame[0])))
 
 
+def _bounds(release: Release, estimate: Estimate | None = None) -> NDArray[np.float64] | None:
+    """Bounds to which columns were cut, in user's units."""
+    if release.domain.bounds is None:
+        return None
+    centre, half = release.frame
+    if estimate is None:
+        return np.stack([centre - half, centre + half])
+    unit = RowLattice.of(release.domain, None).unit
+    return np.stack([centre + half * estimate.columns.low * unit, centre + half * estimate.columns.high * unit])
+
+
 def _same(asked: Query, recorded: Query) -> bool:
     """Whether a recorded question is the one that the recipe asks here; rounding may differ between machines."""
     if isinstance(asked, Moments) and isinstance(recorded, Moments):
@@ -296,6 +352,8 @@ def _same(asked: Query, recorded: Query) -> bool:
 def _replay(release: Release) -> Estimate:
     """Run the recipe on recorded answers."""
     domain, mu, answers = release.domain, release.event.mu, list(release.rounds)
+    if release.versions.get("recipe") != RECIPE:
+        raise _another_recipe(release)
     if release.norm_is_private:
         mu, answers = mu_after_norm(mu), answers[NORM_ROUNDS:]
     setting = Setting(
@@ -311,10 +369,7 @@ def _replay(release: Release) -> Estimate:
     def recorded(asked: list[tuple[Query, float]]) -> list[Round]:
         found = [answers.pop(0) for _ in asked[: len(answers)]]
         if len(found) < len(asked) or not all(_same(q, r.query) for (q, _), r in zip(asked, found, strict=True)):
-            raise InvalidParameter(
-                "The rounds of this release do not follow the recipe of this version of graphveil: another one made it "
-                f"({release.versions.get('graphveil', 'unknown')}). Recover it with that one."
-            )
+            raise _another_recipe(release)
         return found
 
     try:
@@ -325,3 +380,10 @@ def _replay(release: Release) -> Estimate:
     except (np.linalg.LinAlgError, ArithmeticError):
         raise InvalidParameter("The answers in this release contradict each other: it was changed.") from None
     return estimate
+
+
+def _another_recipe(release: Release) -> InvalidParameter:
+    return InvalidParameter(
+        "The rounds of this release do not follow the recipe of this version of graphveil: another one made it "
+        f"({release.versions.get('graphveil', 'unknown')}). Recover it with that one."
+    )

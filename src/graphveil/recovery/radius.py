@@ -7,7 +7,7 @@ b, as long as nothing else is seen and the noise of the histogram can hide littl
 norms of which an earlier round has shown that it is even (``feared``).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,20 @@ __all__ = ["Edges", "Radius", "choose_radius", "norm_edges"]
 
 Vector = NDArray[np.float64]
 
-_GRID = 1.1 ** np.arange(-20, 45)  # in units of √p, the typical norm of a whitened row
+# In units of √p, the typical norm of a whitened row: fine where the radius will be, coarse where few rows are, whose
+# number would be lost in the noise of many bins.
+_GRID = np.concatenate([0.3 * 1.3 ** np.arange(-13.0, 0.0), 0.3 * 1.1 ** np.arange(20.0), 2.0 * 1.3 ** np.arange(14.0)])
 _FINE_GRID = np.unique(np.concatenate([_GRID, 1.1 ** np.arange(-4.0, 5.0, 0.2)]).round(12))
 _FINE_NOISE = 0.01
 _TAIL = 4.0  # a tail counts while its sum exceeds this many standard deviations,
 _FAR = 4.0  # and one more for every doubling beyond this many √p: a false alarm there would upset the whole scale
 _TOLL = 5.0  # squared standard deviations that a bin must hold to speak for rows, rather than against;
 _PATIENCE = 10.0  # so much may speak against them before the tail is taken to have ended
-_AMPLE = 0.25  # of the moments' noise, times p: below it the tail is followed
 _KURTOSIS = (0.5, 10.0)  # beyond these it is noise
 _EVEN = 0.3  # of what Gaussian rows would lose too: norms alone do not prove that rows are Gaussian
 _MOSTLY = 0.2  # of the loss may be of another kind, or hidden by noise, before all of it counts
-_DEEPEST = 0.7  # share that rows must keep: of rows that all have one length nothing is told by their norms
-_SMALLEST = 4  # no radius below the fifth edge: everything would be cut off
+_DEEPEST = 0.7  # share that rows must keep for that: of rows that all have one length nothing is told by their norms
+_LEAST_KEPT = 0.5  # below it more is guessed than measured
 
 
 @dataclass(frozen=True)
@@ -46,27 +47,52 @@ class Edges:
 
 @dataclass(frozen=True)
 class Radius:
-    """``value`` to shorten to, share ``kept`` of the second moment, and the ``tail`` beyond which nothing is seen.
+    """What the norms say.
 
-    ``kurtosis`` is E r⁴/(E r²)² over what it is for Gaussian rows: 1 for those, more for heavy tails. ``uneven`` is
-    the share lost beyond what Gaussian rows would lose. They lose the same in all directions, which changes no
-    correlation; from which directions the rest is missing cannot be known. ``bias`` is the share that is feared to be
-    missing from some of them: all of it, unless the loss is known to be even. ``is_followed``: the tail was followed
-    as far as it can be seen.
+    Attributes
+    ----------
+    value : float
+        The radius.
+    kept : float
+        Share of the second moment that rows keep.
+    gaussian : float
+        Share that Gaussian rows would lose.
+    typical : float
+        The median norm.
+    kurtosis : float
+        E r⁴/(E r²)² over what it is for Gaussian rows: 1 for those, more for heavy tails.
+    reach, reached : arrays
+        Radii up to where rows are seen, and the share of the second moment that rows cut there would keep.
     """
 
     value: float
     kept: float
-    tail: float
+    gaussian: float
+    typical: float
     kurtosis: float
-    uneven: float
-    bias: float
-    is_followed: bool = False
+    reach: Vector
+    reached: Vector
 
     @property
-    def loses_evenly(self) -> bool:
-        """Whether what is lost is known to be missing from all directions alike."""
-        return self.bias < 1.0 - self.kept
+    def lost(self) -> float:
+        """Share of the second moment that is cut off."""
+        return 1.0 - self.kept
+
+    def within(self, outer: float) -> float:
+        """Share that is cut off but lies within ``outer``."""
+        return float(np.interp(outer, self.reach, self.reached)) - self.kept
+
+    def reach_of_excess(self, p: int, noise: float) -> float | None:
+        """How far out to ask for what was cut off; None where noise, ``noise``·r², would be more than that.
+
+        What is cut off farther out may all be one column's; the noise is that of a column which loses, and of one that
+        does not.
+        """
+        outer = self.reach[self.reach > 1.01 * self.value]
+        unseen = 1.0 - self.reached[self.reach > 1.01 * self.value]
+        cost = (p * unseen) ** 2 + 2.0 * (noise * (outer**2 - self.value**2)) ** 2
+        best = int(np.argmin(cost)) if cost.size else 0
+        return float(outer[best]) if cost.size and cost[best] < (p * self.lost) ** 2 else None
 
 
 def norm_edges(p: int, cap: float, noise: float) -> Edges:
@@ -81,13 +107,33 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float,
     """Balance bias and noise; ``noise``·R² is the standard deviation of the moments' noise at radius R.
 
     ``feared`` is the share of what is cut off that may be missing from some directions more than from others.
-    Where there is little noise, what is cut off is the larger error, and the tail is looked for more closely.
     """
-    last = _end_of_tail(counts, sd, edges, p)
-    close = _balanced(counts, sd, edges, p, noise, feared, _followed(counts, sd, edges, p, last))
-    if noise * close.value**2 * p < _AMPLE:
-        return replace(close, is_followed=True)
-    return _balanced(counts, sd, edges, p, noise, feared, last)
+    last = _followed(counts, sd, edges, p, _end_of_tail(counts, sd, edges, p))
+    upper = edges.upper
+    counts = np.where(np.arange(counts.size) <= last, counts, 0.0)
+    squares = np.append(0.0, upper[:-1]) * upper
+    squares[0] = upper[0] ** 2 / 3.0  # below the grid: anywhere in a ball, so to speak
+    total, rows = max(float((counts * squares).sum()), 1e-9), max(float(counts.sum()), 1.0)
+    kept = np.array([(counts * np.minimum(squares, radius**2)).sum() / total for radius in upper])
+    kept = np.clip(kept, 0.005, 1.0)
+    gaussian = _kept_of_gaussian(p, p * rows / total * upper**2)
+    other = np.maximum(gaussian - kept, 0.0) + sd * np.sqrt(counts.size) / rows
+    is_even = (gaussian > _DEEPEST) & (other < _MOSTLY * (1.0 - kept))
+    share = np.where(kept > _DEEPEST, feared, 1.0)
+    bias = np.where(is_even, other + _EVEN * (1.0 - kept), share * (1.0 - kept))
+    cost = bias**2 * p + p * (p + 1) / 2.0 * (noise * upper**2 / kept) ** 2
+    best = int(np.argmin(np.where(kept >= min(_LEAST_KEPT, float(kept.max())), cost, np.inf)))
+    median = min(int(np.searchsorted(np.cumsum(counts), 0.5 * rows)), last)
+    fourth = float((counts * squares**2).sum()) * rows / total**2 * p / (p + 2.0)
+    return Radius(
+        value=float(upper[best]),
+        kept=float(kept[best]),
+        gaussian=float(1.0 - gaussian[best]),
+        typical=float(np.sqrt(squares[median])),
+        kurtosis=float(np.clip(fourth, *_KURTOSIS)),
+        reach=upper[: last + 1],
+        reached=kept[: last + 1],
+    )
 
 
 def _end_of_tail(counts: Vector, sd: float, edges: Edges, p: int) -> int:
@@ -114,36 +160,6 @@ def _followed(counts: Vector, sd: float, edges: Edges, p: int, last: int) -> int
 
 def _doubts(edges: Edges, p: int) -> Vector:
     return np.asarray(np.log2(np.maximum(edges.upper / (_FAR * np.sqrt(p)), 1.0)))
-
-
-def _balanced(counts: Vector, sd: float, edges: Edges, p: int, noise: float, feared: float, last: int) -> Radius:
-    """The best radius if there is nothing beyond the bin ``last``."""
-    upper = edges.upper
-    counts = np.where(np.arange(counts.size) <= last, counts, 0.0)
-    squares = np.maximum(np.append(0.0, upper[:-1]), upper / 1.1) * upper
-    squares[0] = upper[0] ** 2 / 3.0  # below the grid: anywhere in a ball, so to speak
-    total = max(float((counts * squares).sum()), 1e-9)
-    radii = upper[min(_SMALLEST, upper.size - 1) :]
-    kept = np.array([(counts * np.minimum(squares, radius**2)).sum() / total for radius in radii])
-    kept = np.clip(kept, 0.005, 1.0)
-    rows = max(float(counts.sum()), 1.0)
-    gaussian = _kept_of_gaussian(p, p * rows / total * radii**2)
-    uneven = np.maximum(gaussian - kept, 0.0)
-    other = uneven + sd * np.sqrt(counts.size) / rows
-    is_even = (gaussian > _DEEPEST) & (other < _MOSTLY * (1.0 - kept))
-    share = np.where(kept > _DEEPEST, feared, 1.0)
-    bias = np.where(is_even, other + _EVEN * (1.0 - kept), share * (1.0 - kept))
-    cost = bias**2 * p + p * (p + 1) / 2.0 * (noise * radii**2 / kept) ** 2
-    best = int(np.argmin(cost))
-    fourth = float((counts * squares**2).sum()) * rows / total**2 * p / (p + 2.0)
-    return Radius(
-        value=float(radii[best]),
-        kept=float(kept[best]),
-        tail=float(upper[last]),
-        kurtosis=float(np.clip(fourth, *_KURTOSIS)),
-        uneven=float(share[best] * uneven[best]),
-        bias=float(bias[best]),
-    )
 
 
 def _kept_of_gaussian(p: int, square: Vector) -> Vector:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
+from graphveil.recovery.collinear import collinear_columns
 from graphveil.recovery.law import NoisyCovariance
 from graphveil.recovery.network import RELIABLE, Network, fit_like, safe_covariance, with_weak_edges
 
@@ -114,7 +115,12 @@ class EdgeIntervals:
 
 
 def edge_intervals(
-    noisy: NoisyCovariance, network: Network, n_eff: float, level: float, generator: np.random.Generator
+    noisy: NoisyCovariance,
+    network: Network,
+    n_eff: float,
+    level: float,
+    generator: np.random.Generator,
+    columns: tuple[str, ...] = (),
 ) -> EdgeIntervals:
     """Intervals for every pair, or the reason why there are none."""
     from scipy.stats import norm
@@ -122,11 +128,8 @@ def edge_intervals(
     p = len(noisy.matrix)
     if network.is_broad:
         nothing = np.full((p, p), np.nan)
-        reason = (
-            f"The release is worth {n_eff:.3g} records for {p} columns: single pairs cannot be told from noise. "
-            f"Intervals need at least {RELIABLE:g} a column, and often twice that."
-        )
-        return EdgeIntervals(nothing, nothing, nothing, nothing, level, reason)
+        reason = _why_broad(noisy, n_eff, columns)
+        return EdgeIntervals(nothing, nothing, nothing, nothing, level, reason, columns)
     z, sd = _scores(safe_covariance(noisy.matrix, noisy), network.solution.precision, noisy)
     p_value, factor = np.ones((p, p)), 1.0
     if p > 1:
@@ -143,6 +146,28 @@ def edge_intervals(
         p_value=_unit_diagonal(p_value),
         level=level,
         reason=None,
+        columns=columns,
+    )
+
+
+def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -> str:
+    """The reason why single pairs say nothing."""
+    p = len(noisy.matrix)
+    if n_eff < RELIABLE * p:
+        return (
+            f"The release is worth {n_eff:.3g} records for {p} columns: single pairs cannot be told from noise. "
+            f"Intervals need at least {RELIABLE:g} a column, and often twice that."
+        )
+    groups = collinear_columns(noisy)
+    if groups:
+        named = "; ".join(", ".join(columns[k] if columns else f"x{k}" for k in group) for group in groups)
+        return (
+            f"These columns are collinear as far as the release can tell: {named}. Given the others, nothing is left "
+            "of one of them to correlate. Leave one out, as one does with the levels of a category."
+        )
+    return (
+        "Edges that look certain contradict each other, because some directions of the table lie within the noise: "
+        "single pairs cannot be told from it. Narrower public bounds, fewer columns or a larger ε would help."
     )
 
 
@@ -192,6 +217,8 @@ def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matri
         both = own[:, None] + own
         alone, joint = np.outer(own, own) * (1.0 - square), K**2 * (1.0 + square)
         variance += size * (alone + joint + 2.0 * r * K * both + square * both**2 / 2.0)
+    # Independent errors of single entries, to first order in T_ij alone.
+    variance += precision**2 @ np.broadcast_to(noisy.single, r.shape) @ precision**2 * scale**2
     return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - square))
 
 

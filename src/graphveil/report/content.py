@@ -83,7 +83,8 @@ def content_of(release: Release) -> Content:
     network = find_network(found.noisy, found.n_eff, "auto", generator_for(release.checksum, "network"))
     most = max(_LEAST_EDGES, _EDGES_A_COLUMN * p, 2 * network.solution.n_edges)
     path = network_path(found.noisy, network, most)
-    intervals = edge_intervals(found.noisy, network, found.n_eff, _LEVEL, generator_for(release.checksum, "edges"))
+    generator = generator_for(release.checksum, "edges")
+    intervals = edge_intervals(found.noisy, network, found.n_eff, _LEVEL, generator, names)
     estimate = intervals.estimate if intervals.reason is None else found.partial_correlations
     return Content(
         names=names,
