@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 import graphveil as gv
 from graphveil.auditing.attacker import Attacker
-from graphveil.auditing.pairs import PAIRS
+from graphveil.auditing.neighbours import PAIRS
 from graphveil.spec.rounding import written_up
 
 HERE = Path(__file__).parent

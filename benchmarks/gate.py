@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 
 import graphveil as gv
-from graphveil.privacy.randomness import SecureSource
-from graphveil.rows.accumulate import accumulate
-from graphveil.rows.blocks import open_source
-from graphveil.rows.clipping import Encoder
-from graphveil.rows.statistics import MappedMoments, RowMoments
-from graphveil.spec.augment import Constant
-from graphveil.spec.lattice import MomentLayout
+from graphveil.privacy.noise import SecureSource
+from graphveil.rows.accumulators import MappedMoments, RowMoments
+from graphveil.rows.encoding import Encoder
+from graphveil.rows.parallel import accumulate
+from graphveil.rows.sources import open_source
+from graphveil.spec.augmentation import Constant
+from graphveil.spec.quantization import MomentLayout
 from graphveil.spec.queries import Moments, RowMap
 
 RESULTS = Path(__file__).parent / "results" / "gate.json"

@@ -25,11 +25,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 import graphveil as gv
-from graphveil.rows.accumulate import accumulate
-from graphveil.rows.blocks import open_source
-from graphveil.rows.clipping import Encoder
-from graphveil.rows.statistics import RowMoments
-from graphveil.spec.lattice import MomentLayout
+from graphveil.rows.accumulators import RowMoments
+from graphveil.rows.encoding import Encoder
+from graphveil.rows.parallel import accumulate
+from graphveil.rows.sources import open_source
+from graphveil.spec.quantization import MomentLayout
 
 RESULTS = Path(__file__).parent / "results" / "scale.csv"
 FIELDS = ["what", "n", "p", "seconds", "against", "their_seconds", "ratio", "low", "high", "goal"]

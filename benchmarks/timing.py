@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import graphveil as gv
-from graphveil.privacy.randomness import SecureSource
-from graphveil.rows.clipping import Encoder
+from graphveil.privacy.noise import SecureSource
+from graphveil.rows.encoding import Encoder
 
 N, P, TURNS = 8192, 20, 80
 RESULTS = Path(__file__).parent / "results" / "timing.csv"

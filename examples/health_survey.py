@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import graphveil as gv
-from graphveil.recovery.uncertainty import EdgeIntervals
+from graphveil.recovery.edge_intervals import EdgeIntervals
 
 MEANING = {
     "mdvis": "visits to a doctor",

@@ -25,7 +25,7 @@ from pathlib import Path
 import graphveil as gv
 from graphveil.exceptions import KeyRefused
 from graphveil.ledger.transactions import account_of
-from graphveil.privacy import randomness
+from graphveil.privacy import noise
 from ledger_support import HALF, opened, release, request
 
 SMALL = gv.Budget(0.01, 1e-6)
@@ -59,13 +59,13 @@ def count_lines(limit=None):
 
 def child(ledger, key, path, pipe, limit):
     """Release, save, ask again, and report on ``pipe``: b"d" as soon as noise is asked for, b"s" at the end."""
-    draw = randomness.draw_discrete_gaussian
+    draw = noise.draw_discrete_gaussian
 
     def reported(scale, count):
         os.write(pipe, b"d")
         return draw(scale, count)
 
-    randomness.draw_discrete_gaussian = reported
+    noise.draw_discrete_gaussian = reported
     os.write(pipe, b"g")
     counter = count_lines(limit) if limit != 0 else [0]
     made = release(ledger, key=key, budget=SMALL)

@@ -4,12 +4,12 @@ import traceback
 
 import numpy as np
 
-from graphveil.rows.accumulate import accumulate
-from graphveil.rows.blocks import open_source
-from graphveil.rows.clipping import Encoder
-from graphveil.rows.moments import ExactMoments
-from graphveil.rows.unreleased import Statistic
-from graphveil.spec.lattice import MomentLayout
+from graphveil.rows.encoding import Encoder
+from graphveil.rows.exact_sums import ExactMoments
+from graphveil.rows.parallel import accumulate
+from graphveil.rows.sources import open_source
+from graphveil.rows.statistic import Statistic
+from graphveil.spec.quantization import MomentLayout
 
 
 class Total(Statistic):

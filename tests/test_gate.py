@@ -9,7 +9,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError, InvalidParameter, PrivacyWarning, SourceError
-from graphveil.spec.augment import Constant
+from graphveil.spec.augmentation import Constant
 from support import asked
 
 BUDGET = gv.Budget(1.0, 1e-6)

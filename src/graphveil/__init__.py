@@ -16,29 +16,29 @@ TYPE_CHECKING = False  # that of typing, which takes longer to load than all of 
 if TYPE_CHECKING:
     from typing import Any
 
-    from graphveil.auditing.game import audit as audit
     from graphveil.auditing.result import Audit as Audit
-    from graphveil.estimators.dense import PrivatePrecision as PrivatePrecision
+    from graphveil.auditing.run import audit as audit
+    from graphveil.estimators.graphical_lasso import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.lda import PrivateLDA as PrivateLDA
-    from graphveil.estimators.network import PrivateGraphicalLasso as PrivateGraphicalLasso
+    from graphveil.estimators.precision import PrivatePrecision as PrivatePrecision
     from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
     from graphveil.gate import release as release
     from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning import plan as plan
-    from graphveil.recovery.precision import recover as recover
+    from graphveil.recovery.estimate import recover as recover
+    from graphveil.released.merged import MergedRelease as MergedRelease
+    from graphveil.released.merged import merge_releases as merge_releases
+    from graphveil.released.release import Release as Release
     from graphveil.report.page import write_report as write_report
-    from graphveil.solvers.descent import graphical_lasso as graphical_lasso
+    from graphveil.solvers._admm import admm as admm
+    from graphveil.solvers._graphical_lasso import graphical_lasso as graphical_lasso
     from graphveil.solvers.path import graphical_lasso_path as graphical_lasso_path
     from graphveil.solvers.ridge import ridge_precision as ridge_precision
     from graphveil.solvers.solution import Solution as Solution
-    from graphveil.solvers.splitting import admm as admm
-    from graphveil.spec.augment import Labels as Labels
+    from graphveil.spec.augmentation import Labels as Labels
     from graphveil.spec.budget import Budget as Budget
     from graphveil.spec.domain import Domain as Domain
     from graphveil.spec.forecast import Forecast as Forecast
-    from graphveil.spec.merged import MergedRelease as MergedRelease
-    from graphveil.spec.merged import merge_releases as merge_releases
-    from graphveil.spec.released import Release as Release
 
 # name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy or numba.
 _HOME = {
@@ -46,22 +46,22 @@ _HOME = {
     "Budget": "graphveil.spec.budget",
     "Domain": "graphveil.spec.domain",
     "Forecast": "graphveil.spec.forecast",
-    "Labels": "graphveil.spec.augment",
+    "Labels": "graphveil.spec.augmentation",
     "Ledger": "graphveil.ledger.ledger",
-    "MergedRelease": "graphveil.spec.merged",
-    "PrivateGraphicalLasso": "graphveil.estimators.network",
+    "MergedRelease": "graphveil.released.merged",
+    "PrivateGraphicalLasso": "graphveil.estimators.graphical_lasso",
     "PrivateLDA": "graphveil.estimators.lda",
-    "PrivatePrecision": "graphveil.estimators.dense",
+    "PrivatePrecision": "graphveil.estimators.precision",
     "PrivateRidge": "graphveil.estimators.ridge",
-    "Release": "graphveil.spec.released",
+    "Release": "graphveil.released.release",
     "Solution": "graphveil.solvers.solution",
-    "admm": "graphveil.solvers.splitting",
-    "audit": "graphveil.auditing.game",
-    "graphical_lasso": "graphveil.solvers.descent",
+    "admm": "graphveil.solvers._admm",
+    "audit": "graphveil.auditing.run",
+    "graphical_lasso": "graphveil.solvers._graphical_lasso",
     "graphical_lasso_path": "graphveil.solvers.path",
-    "merge_releases": "graphveil.spec.merged",
+    "merge_releases": "graphveil.released.merged",
     "plan": "graphveil.planning",
-    "recover": "graphveil.recovery.precision",
+    "recover": "graphveil.recovery.estimate",
     "release": "graphveil.gate",
     "ridge_precision": "graphveil.solvers.ridge",
     "write_report": "graphveil.report.page",

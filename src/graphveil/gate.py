@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from graphveil._memory import check_memory
 from graphveil.exceptions import (
     GuaranteeError,
     PrivacyWarning,
@@ -26,23 +27,22 @@ from graphveil.exceptions import (
     warn_caller,
 )
 from graphveil.ledger.account import Account, LedgerLike
-from graphveil.spec.augment import Labels
+from graphveil.released.answers import Round
+from graphveil.released.release import Release
+from graphveil.spec.augmentation import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
-from graphveil.spec.memory import check_memory
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Moments, Query
-from graphveil.spec.released import Release
-from graphveil.spec.rounds import Round
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from graphveil.privacy.randomness import NoiseSource
-    from graphveil.rows.blocks import Blocks
-    from graphveil.rows.collection import Collection
-    from graphveil.rows.unreleased import Statistic
+    from graphveil.privacy.noise import NoiseSource
+    from graphveil.rows.sources import Blocks
+    from graphveil.rows.statistic import Statistic
+    from graphveil.rows.streaming import Collection
 
 __all__ = ["release"]
 
@@ -134,7 +134,7 @@ def release(
         return found
     account.check_affordable()
 
-    from graphveil.privacy.randomness import noise_source  # heavy modules load after the cheap refusals
+    from graphveil.privacy.noise import noise_source  # heavy modules load after the cheap refusals
 
     noise, versions = noise_source(options.random_state), dict(_versions())
     source, domain = _open(source, options)
@@ -170,8 +170,8 @@ def release(
 def _open(source: Any, options: ReleaseOptions) -> "tuple[Blocks | Collection, Domain]":
     """The source, with its schema checked, and the domain that has its columns."""
     from graphveil.engines import open_engine
-    from graphveil.rows.blocks import open_source
-    from graphveil.rows.collection import Collection
+    from graphveil.rows.sources import open_source
+    from graphveil.rows.streaming import Collection
 
     domain, augment = options.domain, options.augment
     if isinstance(source, Collection):
@@ -209,8 +209,8 @@ class _Gate:
 
     def find_norm(self) -> Domain:
         """Spend a little on a bound of the rows' norm; return the domain that has it."""
-        from graphveil.recovery.norm import check_enough_rows, mu_after_norm, norm_rounds
-        from graphveil.recovery.recipe import follow
+        from graphveil.recovery.adaptive_protocol import follow
+        from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
 
         check_enough_rows(self._evaluator.count(), self.mu, self._domain.rows_per_person)
         self._domain = replace(self._domain, data_norm=follow(norm_rounds(), self.ask))
@@ -220,8 +220,8 @@ class _Gate:
 
     def ask_adaptively(self) -> None:
         """Follow the recipe: it is sent noisy answers, and yields the next questions."""
-        from graphveil.recovery.columns import Setting
-        from graphveil.recovery.recipe import adaptive_rounds, follow
+        from graphveil.recovery.adaptive_protocol import adaptive_rounds, follow
+        from graphveil.recovery.column_scales import Setting
 
         with self._evaluator.kept():
             space, n, domain = self._evaluator.space, self._evaluator.count(), self._domain
@@ -317,6 +317,6 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    from graphveil.recovery.recipe import RECIPE
+    from graphveil.recovery.adaptive_protocol import RECIPE
 
     return {name: version(name) for name in ("graphveil", "numpy", "numba")} | {"recipe": RECIPE}

@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil._linalg import log_determinant
 from graphveil.exceptions import InvalidParameter
 
 __all__ = [
@@ -117,11 +118,8 @@ def relative_loss(estimate: ArrayLike, truth: ArrayLike, norm: Literal["l1", "F"
 
 def _log_determinant(matrix: NDArray[np.float64]) -> float:
     """Return log det of a positive definite matrix, −∞ of any other: −log det is convex, and +∞ outside its domain."""
-    try:
-        L = np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return -math.inf
-    return 2 * float(np.log(np.diag(L)).sum())
+    value = log_determinant(matrix)
+    return -math.inf if value is None else value
 
 
 def _relative_eigenvalues(theta_hat: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:

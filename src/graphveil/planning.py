@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from graphveil._rng import generator_for
+from graphveil import _validation
+from graphveil._random import generator_for
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.gate import release
 from graphveil.metrics import partial_correlations, relative_loss, roc_auc
-from graphveil.recovery.law import NoisyCovariance
+from graphveil.recovery.edge_intervals import SEEN, edge_intervals
+from graphveil.recovery.estimate import recover
 from graphveil.recovery.network import Network, find_network
-from graphveil.recovery.precision import recover
-from graphveil.recovery.uncertainty import SEEN, edge_intervals
+from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.simulate.graphs import small_world_precision
-from graphveil.spec import validate
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.forecast import LARGEST_EPSILON, Forecast, ForecastPoint
@@ -97,14 +97,14 @@ def plan(
     if not isinstance(budget, Budget):
         raise InvalidParameter.of("budget", "a gv.Budget", budget)
     case = _Case(
-        n=validate.integer("n", n, 1, 2**40),
-        p=validate.integer("p", p, 1, 2000),
+        n=_validation.integer("n", n, 1, 2**40),
+        p=_validation.integer("p", p, 1, 2000),
         budget=budget,
-        rows_per_person=validate.integer("rows_per_person", rows_per_person, 1, 2**20),
-        bounds_in_sd=validate.number("bounds_in_sd", bounds_in_sd, "a number of at least 1", 1.0, 1e6),
+        rows_per_person=_validation.integer("rows_per_person", rows_per_person, 1, 2**20),
+        bounds_in_sd=_validation.number("bounds_in_sd", bounds_in_sd, "a number of at least 1", 1.0, 1e6),
     )
     rule = f"a number of at least {_SMALLEST_TARGET:g} and below 1"
-    target = validate.number("target", target, rule, _SMALLEST_TARGET, math.nextafter(1.0, 0.0))
+    target = _validation.number("target", target, rule, _SMALLEST_TARGET, math.nextafter(1.0, 0.0))
     if budget.delta >= 1.0 / case.n:
         warn_caller(
             f"delta={budget.delta:g} is at least 1/n for n={case.n} records. Choose delta well below 1/n.",

@@ -5,8 +5,8 @@ In plain floats and without any code of ``rows/``, so that it does not share its
 
 import numpy as np
 
-from graphveil.spec.augment import Constant, Labels
-from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.augmentation import Constant, Labels
+from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts
 
 

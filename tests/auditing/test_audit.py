@@ -12,8 +12,8 @@ import pytest
 
 import graphveil as gv
 from graphveil.auditing.attacks import ATTACKS
-from graphveil.auditing.game import _played
-from graphveil.auditing.pairs import PAIRS
+from graphveil.auditing.neighbours import PAIRS
+from graphveil.auditing.run import _played
 from graphveil.exceptions import InvalidParameter
 
 QUICK = [name for name in PAIRS if name not in ("paper", "orthogonal", "private norm") and "adaptive" not in name]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from graphveil.auditing.bounds import mu_shown, rate_above, rate_below
+from graphveil.auditing.confidence import mu_shown, rate_above, rate_below
 
 
 @pytest.mark.parametrize("runs", [1, 10, 20_000])

@@ -6,7 +6,7 @@ import pytest
 import graphveil as gv
 from auditing.expected import expected_answers
 from graphveil.auditing.attacker import exact_answers
-from graphveil.auditing.pairs import PAIRS
+from graphveil.auditing.neighbours import PAIRS
 
 BUDGET = gv.Budget(16.0, 1e-6)
 # Where an inequality is not an equality, or the noise of a round decides: the share of μ that is reached, at least.

@@ -11,17 +11,17 @@ import pytest
 import graphveil as gv
 from graphveil import gate
 from graphveil.exceptions import GuaranteeError
-from graphveil.privacy import mechanisms, randomness, sensitivity
-from graphveil.rows import clipping, statistics
-from graphveil.spec import released
-from graphveil.spec.lattice import MomentLayout
+from graphveil.privacy import mechanisms, noise, sensitivity
+from graphveil.released import release
+from graphveil.rows import accumulators, encoding
+from graphveil.spec.quantization import MomentLayout
 
-draw = randomness.SecureSource.discrete_gaussian
+draw = noise.SecureSource.discrete_gaussian
 draw_noise = mechanisms.draw_noise
 
 
 def at_four_fifths(patch):
-    patch.setattr(randomness.SecureSource, "discrete_gaussian", lambda self, scale, n: draw(self, 0.8 * scale // 1, n))
+    patch.setattr(noise.SecureSource, "discrete_gaussian", lambda self, scale, n: draw(self, 0.8 * scale // 1, n))
 
 
 def unsymmetrised(patch):
@@ -48,32 +48,32 @@ def box_not_clipped(patch):
     def encode(rows, centre, scale, ends, levels, out):
         out[:, : rows.shape[1]] = np.rint((rows - centre) * scale * levels)
 
-    patch.setattr(clipping, "_encode_box", encode)
+    patch.setattr(encoding, "_encode_box", encode)
 
 
 def ball_not_clipped(patch):
     def encode(rows, centre, scale, ends, inner, norm, ball, row_square, out):
         out[:, : rows.shape[1]] = np.rint((rows - centre) * scale * ball / norm)
 
-    patch.setattr(clipping, "encode_ball", encode)
+    patch.setattr(encoding, "encode_ball", encode)
 
 
 def mapped_rows_not_clipped(patch):
     def encode(rows, cuts, low, high, matrix, offset, inside, product, inner, norm, ball, row_square, out):
         out[:, : rows.shape[1]] = np.rint((np.clip(rows, low, high) @ matrix - offset) * ball / norm)
 
-    patch.setattr(statistics, "encode_mapped", encode)
+    patch.setattr(accumulators, "encode_mapped", encode)
 
 
 def missing_left_as_they_are(patch):
     """NaN becomes the largest lattice point instead of the centre, far outside of the bounds."""
-    encode_box = clipping._encode_box
+    encode_box = encoding._encode_box
 
     def encode(rows, centre, scale, ends, levels, out):
         encode_box(rows, centre, scale, ends, levels, out)
         out[:, : rows.shape[1]][np.isnan(rows)] = 4.0 * levels
 
-    patch.setattr(clipping, "_encode_box", encode)
+    patch.setattr(encoding, "_encode_box", encode)
 
 
 def radius_halved(patch):
@@ -94,46 +94,44 @@ def constant_not_counted(patch):
 
 def float_sampler(patch):
     generator = np.random.default_rng()
-    patch.setattr(
-        randomness.SecureSource, "discrete_gaussian", lambda self, scale, n: scale * generator.standard_normal(n)
-    )
+    patch.setattr(noise.SecureSource, "discrete_gaussian", lambda self, scale, n: scale * generator.standard_normal(n))
 
 
 def one_seed(patch):
     """Every release begins with the same seed."""
-    rounded = randomness.SimulationSource.discrete_gaussian
+    rounded = noise.SimulationSource.discrete_gaussian
 
-    class Same(randomness.SimulationSource):
+    class Same(noise.SimulationSource):
         seeded = False
         discrete_gaussian = rounded
 
-    patch.setattr(randomness, "noise_source", lambda random_state: Same(7))
+    patch.setattr(noise, "noise_source", lambda random_state: Same(7))
 
 
 def seed_of_the_second(patch):
     """Seeds from a clock that ticks rarely: they are used again, but never known."""
     entropy = np.random.default_rng()
 
-    class Clocked(randomness.SimulationSource):
+    class Clocked(noise.SimulationSource):
         seeded = False
 
-    patch.setattr(randomness, "noise_source", lambda random_state: Clocked(int(entropy.integers(60))))
+    patch.setattr(noise, "noise_source", lambda random_state: Clocked(int(entropy.integers(60))))
 
 
 def seed_in_every_draw(patch):
     """Fresh seeds, but each group of numbers begins with it anew: the noise of the trace is that of the diagonal."""
     entropy = np.random.default_rng()
 
-    class Anew(randomness.SimulationSource):
+    class Anew(noise.SimulationSource):
         seeded = False
 
         def __init__(self):
             self.seed = int(entropy.integers(2**62))
 
         def discrete_gaussian(self, scale, size):
-            return randomness.SimulationSource(self.seed).discrete_gaussian(scale, size)
+            return noise.SimulationSource(self.seed).discrete_gaussian(scale, size)
 
-    patch.setattr(randomness, "noise_source", lambda random_state: Anew())
+    patch.setattr(noise, "noise_source", lambda random_state: Anew())
 
 
 def first_round_charged_only(patch):
@@ -149,7 +147,7 @@ def first_round_charged_only(patch):
 def and_nobody_counts(patch):
     first_round_charged_only(patch)
     patch.setattr(gate._Gate, "_check_spending", lambda self, coming: None)
-    patch.setattr(released, "check_release", lambda *facts: None)
+    patch.setattr(release, "check_release", lambda *facts: None)
 
 
 EITHER = {"likelihood ratio", "learned direction"}
@@ -193,7 +191,7 @@ def test_the_gate_itself_notices_a_round_that_was_not_charged(monkeypatch):
 
 def test_a_wrong_norm_in_the_clip_alone_is_harmless(monkeypatch):
     """The integer row is checked against the bound that the noise was made for, whatever came before."""
-    monkeypatch.setattr(clipping.Encoder, "_norm", property(lambda self: 0.5, lambda self, value: None), raising=False)
+    monkeypatch.setattr(encoding.Encoder, "_norm", property(lambda self: 0.5, lambda self, value: None), raising=False)
     assert not gv.audit(gv.Budget(4.0, 1e-6), pair="long rows", runs=200).broken
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from graphveil.cli.verbs import call
+from graphveil.cli._commands import call
 
 SECRET = 4242.125  # a value that no output may hold
 

@@ -14,7 +14,7 @@ import pytest
 
 import graphveil as gv
 from cli_support import RELEASE_OPTIONS
-from graphveil.cli.verbs import app
+from graphveil.cli._commands import app
 
 BIN = Path(sys.executable).parent / "graphveil"
 RELEASE = ("release", "patients.parquet", *RELEASE_OPTIONS, "--bounds", "bounds.toml", "--no-ledger")
@@ -316,6 +316,8 @@ def test_help_costs_at_most_three_times_numpy():
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys\nfrom graphveil.cli.verbs import app\nprint(*{name.partition('.')[0] for name in sys.modules})"
+    code = (
+        "import sys\nfrom graphveil.cli._commands import app\nprint(*{name.partition('.')[0] for name in sys.modules})"
+    )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "sklearn", "numba", "opendp", "pyarrow", "sqlalchemy", "pandas"} & set(loaded)

@@ -20,7 +20,7 @@ import pyarrow.parquet
 import pytest
 
 import graphveil as gv
-from graphveil.cli.networks import FORMATS, fitted_network
+from graphveil.cli._network_formats import FORMATS, fitted_network
 from graphveil.report.page import write_report
 from graphveil.spec.forecast import ForecastPoint
 

@@ -9,7 +9,7 @@ import pytest
 
 import graphveil as gv
 from cli_support import RELEASE_OPTIONS
-from graphveil.cli import stopping
+from graphveil.cli import _signals
 from graphveil.exceptions import LedgerUnavailable
 
 ASK = ("release", "patients.parquet", "--epsilon", 0.5, "--delta", 1e-6, "--bounds", "bounds.toml")
@@ -194,10 +194,10 @@ def test_a_signal_before_and_after_the_charge(clinic, after_charge, monkeypatch,
     else:
         monkeypatch.setattr(gv.Ledger, "foresee", lambda *_: os.kill(os.getpid(), number))
     try:
-        stopping.listen()
+        _signals.listen()
         said = clinic(*PAID, "-o", "new.release")
     finally:
-        stopping.listen()
+        _signals.listen()
         for each, handler in before.items():
             signal.signal(each, handler)
     assert said.code == (6 if when == "after" else 128 + number), said.text
@@ -219,7 +219,7 @@ def test_a_ledger_that_is_away_after_the_release_changes_nothing(clinic, tmp_pat
 
 
 def test_a_card_that_cannot_be_said_changes_nothing(clinic, tmp_path, monkeypatch):
-    monkeypatch.setattr("graphveil.report.card.privacy_card", lambda _: 1 / 0)
+    monkeypatch.setattr("graphveil.report.privacy_card.privacy_card", lambda _: 1 / 0)
     said = clinic(*PAID, "-o", "new.release")
     assert said.code == 0, said.text
     assert "ZeroDivisionError" in said.err

@@ -89,8 +89,8 @@ from graphveil.cli.main import run
 sys.exit(run())
 """
 MODULES = ["typer", "typer.main", "graphveil.cli.plan", "tomllib", "graphveil.gate", "numpy", "numpy._core._methods",
-           "numba", "numba.core.types", "llvmlite.binding", "pyarrow", "pyarrow.parquet", "graphveil.rows.clipping",
-           "scipy.linalg", "graphveil.recovery.recipe"]  # fmt: skip
+           "numba", "numba.core.types", "llvmlite.binding", "pyarrow", "pyarrow.parquet", "graphveil.rows.encoding",
+           "scipy.linalg", "graphveil.recovery.adaptive_protocol"]  # fmt: skip
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -61,7 +61,7 @@ def test_rows_and_labels_are_one_release_and_one_charge(tmp_path):
 
 
 def test_an_unknown_label_counts_in_equal_parts_for_all_classes():
-    from graphveil.rows.indicators import labelled_rows
+    from graphveil.rows.class_indicators import labelled_rows
 
     source, wide = labelled_rows(
         (np.zeros((4, 2)), ["a", "c", "?", None]), gv.Domain(bounds=(-1, 1)), gv.Labels(["a", "b", "c"])
@@ -76,7 +76,7 @@ def test_an_unknown_label_counts_in_equal_parts_for_all_classes():
 
 def test_indicators_are_a_function_of_their_own_record_alone():
     """Replacing one row and its label changes that row of the wide table and no other."""
-    from graphveil.rows.indicators import labelled_rows
+    from graphveil.rows.class_indicators import labelled_rows
 
     def wide(rows, labels):
         source, _ = labelled_rows((rows, labels), gv.Domain(bounds=(-8, 8)), gv.Labels(["a", "b", "c"]))

@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError, InvalidParameter, SourceError
-from graphveil.rows.statistics import RowMoments
-from graphveil.spec.augment import Constant
+from graphveil.rows.accumulators import RowMoments
+from graphveil.spec.augmentation import Constant
 from support import exact_total
 
 ROWS = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, 4), 9000, random_state=0) + 1.0

@@ -7,7 +7,7 @@ import math
 import random
 import struct
 
-from graphveil.spec import release_file
+from graphveil.released import file_format
 
 # What breaks programs: ends of ranges, other types, other alphabets, deep and wide structures.
 HOSTILE = [
@@ -80,7 +80,7 @@ def mutated_release(content, rng):
     if action == 1:
         body = mutated_bytes(content[:-32], rng)
         return _signed(body)
-    header, arrays = release_file.decode(content, "x")
+    header, arrays = file_format.decode(content, "x")
     shapes = [[[name, values.size] for name, values in group.items()] for group in arrays]
     numbers = [float(v) for group in arrays for values in group.values() for v in values]
     header["arrays"] = shapes
@@ -97,7 +97,7 @@ def mutated_release(content, rng):
 
 def mutated_numbers(content, rng):
     """The bytes of a release with a few numbers changed as a forger would: within reason, and the checksum right."""
-    header, arrays = release_file.decode(content, "x")
+    header, arrays = file_format.decode(content, "x")
     for _ in range(rng.choice([1, 1, 2, 5])):
         group = rng.choice(arrays)
         values = group[rng.choice([name for name in group if group[name].size])]
@@ -105,7 +105,7 @@ def mutated_numbers(content, rng):
         values[at] = rng.choice([0.0, 1.0, -1.0, 900.0, -900.0, 2.0**20, -(2.0**20), 2.0**30, 1e-300, 1e150])
         if rng.random() < 0.6:
             values[at] = rng.choice([-1.0, 0.5, 2.0, 1e-3, 1e3]) * values[at]
-    return release_file.encode(header, arrays)
+    return file_format.encode(header, arrays)
 
 
 def assembled(header, numbers):

@@ -8,12 +8,12 @@ from scipy import stats
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
-from graphveil.privacy import calibration, randomness
+from graphveil.privacy import calibration, noise
 from graphveil.privacy.mechanisms import step_for
-from graphveil.recovery import recipe
-from graphveil.rows import statistics
-from graphveil.spec.augment import Constant
-from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.recovery import adaptive_protocol
+from graphveil.rows import accumulators
+from graphveil.spec.augmentation import Constant
+from graphveil.spec.quantization import MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, RowMap
 from graphveil.spec.row_space import RowSpace
 
@@ -26,18 +26,18 @@ DOMAIN = gv.Domain(bounds=(-60, 60), n_features=P)
 
 def statistic_for(query, lattice):
     if isinstance(query, ColumnMeans | ColumnSquares):
-        return statistics.ColumnTotals(query.low, query.high)
+        return accumulators.ColumnTotals(query.low, query.high)
     if isinstance(query, CellCounts):
-        return statistics.CellCounter(query, lattice.levels)
+        return accumulators.CellCounter(query, lattice.levels)
     if isinstance(query, NormCounts):
-        return statistics.NormCounter(query)
+        return accumulators.NormCounter(query)
     augment = Constant() if isinstance(query, Moments) and query.constant else None
-    return statistics.MappedMoments(query, query.lattice(P), MomentLayout(P, augment))
+    return accumulators.MappedMoments(query, query.lattice(P), MomentLayout(P, augment))
 
 
 def noise_by_round(item):
     """(noisy - exact)/sd of every number, round by round: pairs (kind of question, noise by group)."""
-    from graphveil.rows.clipping import Encoder
+    from graphveil.rows.encoding import Encoder
 
     encoder = Encoder(DOMAIN, None, shift=True)
     encoded = np.empty(ROWS.shape)
@@ -59,8 +59,8 @@ def noise_by_round(item):
 def by_kind(rounds):
     """The same noise by kind of question and group."""
     found = {}
-    for kind, noise in rounds:
-        for name, values in noise.items():
+    for kind, drawn in rounds:
+        for name, values in drawn.items():
             found.setdefault((kind, name), []).append(values)
     return {key: np.concatenate(parts) for key, parts in found.items()}
 
@@ -131,8 +131,8 @@ def test_seeded_rounds_are_charged_as_infinite():
 
 def test_one_charge_before_the_first_draw(monkeypatch):
     diary = []
-    draw = randomness.draw_discrete_gaussian
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda m, n: (diary.append("draw"), draw(m, n))[1])
+    draw = noise.draw_discrete_gaussian
+    monkeypatch.setattr(noise, "draw_discrete_gaussian", lambda m, n: (diary.append("draw"), draw(m, n))[1])
 
     class Ledger:
         def charge(self, dataset, event):
@@ -146,7 +146,7 @@ def test_one_charge_before_the_first_draw(monkeypatch):
 @pytest.mark.parametrize("what", ["mu", "eta"])
 def test_a_recipe_that_would_overspend_is_stopped_before_it_draws(what, monkeypatch):
     if what == "mu":
-        monkeypatch.setattr(recipe, "_SAFE", 1.5)
+        monkeypatch.setattr(adaptive_protocol, "_SAFE", 1.5)
     else:
         real = calibration.lattice_step
         monkeypatch.setattr(calibration, "lattice_step", lambda d, g, mu, eta: real(d, g, mu, 40 * eta))
@@ -163,8 +163,8 @@ def test_questions_of_one_pass_are_counted_together_before_any_is_answered(monke
         yield [(query, 0.6), (query, 0.6)]
 
     drawn = []
-    monkeypatch.setattr(recipe, "adaptive_rounds", greedy)
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda scale, count: drawn.append(count))
+    monkeypatch.setattr(adaptive_protocol, "adaptive_rounds", greedy)
+    monkeypatch.setattr(noise, "draw_discrete_gaussian", lambda scale, count: drawn.append(count))
     with pytest.raises(GuaranteeError, match="would cost more than was charged"):
         adaptive()
     assert not drawn
@@ -190,7 +190,7 @@ def test_windows_that_share_one_end_have_sums_of_their_own(monkeypatch):
         yield [(Moments(1.0, 1.0, RowMap.of(np.eye(P) / span, np.zeros(P), -span, span)), 0.1)]
         yield []
 
-    monkeypatch.setattr(recipe, "adaptive_rounds", curious)
+    monkeypatch.setattr(adaptive_protocol, "adaptive_rounds", curious)
     rounds = noise_by_round(adaptive(random_state=0))
     assert len(rounds) == 5
     for values in by_kind(rounds).values():

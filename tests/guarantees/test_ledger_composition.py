@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerError
-from graphveil.privacy import randomness
+from graphveil.privacy import noise
 from graphveil.privacy.composition import Balance
 from ledger_support import HALF, WHOLE, event, opened, release
 
@@ -105,8 +105,8 @@ def test_a_data_set_is_created_once(url):
 
 def test_a_key_is_drawn_once(url, monkeypatch):
     ledger, draws = opened(url), []
-    draw = randomness.draw_discrete_gaussian
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda *args: draws.append(1) or draw(*args))
+    draw = noise.draw_discrete_gaussian
+    monkeypatch.setattr(noise, "draw_discrete_gaussian", lambda *args: draws.append(1) or draw(*args))
     alone = release(ledger, key="alone")
     once = len(draws)
     results = race(lambda: release(ledger, key="shared", budget=gv.Budget(0.5, 1e-6)))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.privacy.mechanisms import step_for
-from graphveil.rows.statistics import CellCounter, ColumnTotals, NormCounter
-from graphveil.spec.lattice import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.rows.accumulators import CellCounter, ColumnTotals, NormCounter
+from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowLattice
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, NormCounts, RowMap
 from graphveil.spec.row_space import RowSpace
 from support import exact_sums

@@ -12,7 +12,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import GraphveilError, PrivacyWarning, SourceError
-from graphveil.privacy import randomness
+from graphveil.privacy import noise
 
 DOMAIN = gv.Domain(bounds=(-1, 1))
 BUDGET = gv.Budget(1.0, 1e-6)
@@ -25,13 +25,13 @@ class Diary:
     def __init__(self, monkeypatch=None, refuse=False):
         self.entries, self.events, self.refuse = [], [], refuse
         if monkeypatch is not None:
-            draw = randomness.draw_discrete_gaussian
+            draw = noise.draw_discrete_gaussian
 
             def watched(scale, count):
                 self.entries.append("draw")
                 return draw(scale, count)
 
-            monkeypatch.setattr(randomness, "draw_discrete_gaussian", watched)
+            monkeypatch.setattr(noise, "draw_discrete_gaussian", watched)
 
     def charge(self, dataset, event):
         if self.refuse:
@@ -128,14 +128,14 @@ def test_a_failure_of_the_sampler_after_the_charge_shows_nothing_and_stays_spent
     def fails(scale, count):
         raise MemoryError
 
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", fails)
+    monkeypatch.setattr(noise, "draw_discrete_gaussian", fails)
     with pytest.raises(MemoryError):
         gv.release(ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d", assume_centered=True, adaptive=False)
     assert diary.entries == ["charge"]
 
 
 def test_a_sampler_that_returns_too_little_is_caught(monkeypatch):
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda scale, count: np.zeros(count - 1, dtype=np.int64))
+    monkeypatch.setattr(noise, "draw_discrete_gaussian", lambda scale, count: np.zeros(count - 1, dtype=np.int64))
     with pytest.raises(GraphveilError, match="wrong number of values"):
         gv.release(ROWS, domain=DOMAIN, budget=BUDGET, assume_centered=True, adaptive=False)
 
@@ -220,22 +220,23 @@ TWO_WORKERS = """
 import os
 os.sched_getaffinity = lambda process: {0, 1}
 import numpy as np, graphveil as gv
-from graphveil.rows import accumulate, statistics
+from graphveil.rows import parallel
+from graphveil.rows import accumulators
 """
 SECOND_SUM_DOES_NOT_FIT = """
-class Large(statistics.RowMoments):
+class Large(accumulators.RowMoments):
     made = 0
     def __init__(self, *arguments, **options):
         Large.made += 1
         if Large.made == 2:
             raise MemoryError
         super().__init__(*arguments, **options)
-statistics.RowMoments = Large
+accumulators.RowMoments = Large
 """
 INTERRUPTED_AGAIN_AND_AGAIN = """
 def impatient(*arguments):
     raise KeyboardInterrupt
-accumulate._hand_over = impatient
+parallel._hand_over = impatient
 """
 RELEASE = """
 rows = np.zeros((30_000, 3))  # several pieces

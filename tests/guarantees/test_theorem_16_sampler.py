@@ -279,7 +279,7 @@ def test_every_call_asks_the_system_for_words_of_its_own(monkeypatch):
 
 CLONES = """
 import os, sys
-from graphveil.privacy.randomness import SecureSource
+from graphveil.privacy.noise import SecureSource
 draw = SecureSource().discrete_gaussian
 draw(2.0**40, 10)                               # the sampler has drawn before the fork
 if sys.argv[1] == "namespace":                  # the child gets the number of its parent

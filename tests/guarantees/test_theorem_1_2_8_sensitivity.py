@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.privacy.mechanisms import step_for
 from graphveil.privacy.sensitivity import moment_sensitivity
-from graphveil.spec.augment import Constant
-from graphveil.spec.lattice import MAX_SQUARE, MomentLayout, RowLattice
+from graphveil.spec.augmentation import Constant
+from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowLattice
 from graphveil.spec.queries import Moments
 from graphveil.spec.row_space import RowSpace
 from support import encoded, exact_moments

@@ -8,8 +8,8 @@ from scipy import stats
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
-from graphveil.privacy.randomness import SecureSource, SimulationSource
-from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.privacy.noise import SecureSource, SimulationSource
+from graphveil.spec.quantization import MomentLayout, RowLattice
 from support import asked, exact_total
 
 BUDGET = gv.Budget(1.0, 1e-6)

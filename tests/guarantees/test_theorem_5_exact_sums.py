@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
-from graphveil.rows.moments import ExactMoments, joined, split
-from graphveil.spec.augment import Constant
-from graphveil.spec.lattice import EXACT_ROWS, MAX_SQUARE
+from graphveil.rows.exact_sums import ExactMoments, joined, split
+from graphveil.spec.augmentation import Constant
+from graphveil.spec.quantization import EXACT_ROWS, MAX_SQUARE
 from support import encoded, exact_moments, exact_total
 
 DOMAINS = [gv.Domain(bounds=(-3, 3)), gv.Domain(bounds=(-3, 4), data_norm=1.5), gv.Domain(data_norm=2.5)]

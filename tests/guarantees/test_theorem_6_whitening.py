@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.rows.clipping import shorten
-from graphveil.rows.statistics import MappedMoments, NormCounter, _Mapped
-from graphveil.spec.augment import Constant
-from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.rows.accumulators import MappedMoments, NormCounter, _Mapped
+from graphveil.rows.encoding import shorten
+from graphveil.spec.augmentation import Constant
+from graphveil.spec.quantization import MomentLayout, RowLattice
 from graphveil.spec.queries import Excess, Moments, NormCounts, RowMap
 from support import encoded, exact_sums
 

@@ -20,9 +20,9 @@ from hypothesis.extra import numpy as hnp
 
 import graphveil as gv
 from graphveil.exceptions import GraphveilError, SourceError
-from graphveil.rows.foreign import call_foreign
-from graphveil.spec.augment import Constant
-from graphveil.spec.lattice import RowLattice
+from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.spec.augmentation import Constant
+from graphveil.spec.quantization import RowLattice
 from support import asked, encoded, everything_said
 
 BUDGET = gv.Budget(1.0, 1e-6)
@@ -356,12 +356,12 @@ def test_arguments_that_were_mixed_up_are_not_quoted(caplog):
 
 def test_a_failing_sampler_leaves_no_exact_number_in_reach(monkeypatch):
     """Error reporters print local variables; none of them may hold unreleased sums."""
-    from graphveil.privacy import randomness
+    from graphveil.privacy import noise
 
     def fails(scale, count):
         raise MemoryError
 
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", fails)
+    monkeypatch.setattr(noise, "draw_discrete_gaussian", fails)
     with pytest.raises(MemoryError) as caught:
         gv.release(np.ones((3, 2)), domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, adaptive=False)
     total = encoded(np.ones((3, 2)), gv.Domain(bounds=(-1, 1)), Constant())
@@ -426,8 +426,8 @@ def test_what_is_refused_depends_on_the_schema_and_not_on_values():
 
 
 def test_objects_of_the_private_side_have_blind_reprs():
-    from graphveil.rows.blocks import open_source
-    from graphveil.rows.clipping import Encoder
+    from graphveil.rows.encoding import Encoder
+    from graphveil.rows.sources import open_source
 
     domain = gv.Domain(bounds=(-1, 1), n_features=1)
     for source in (np.full((2, 1), CANARY), pd.DataFrame({"a": [CANARY]}), [np.full((2, 1), CANARY)]):

@@ -8,11 +8,11 @@ from scipy import stats
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.recovery.norm import NORM_ROUNDS
-from graphveil.rows.accumulate import accumulate
-from graphveil.rows.blocks import open_source
-from graphveil.rows.clipping import RawRows
-from graphveil.rows.statistics import NormCounter
+from graphveil.recovery.private_norm import NORM_ROUNDS
+from graphveil.rows.accumulators import NormCounter
+from graphveil.rows.encoding import RawRows
+from graphveil.rows.parallel import accumulate
+from graphveil.rows.sources import open_source
 from graphveil.spec.queries import NormCounts
 
 BUDGET = gv.Budget(1.0, 1e-6)

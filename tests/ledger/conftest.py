@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphveil.privacy import randomness
+from graphveil.privacy import noise
 
 
 @pytest.fixture
@@ -14,4 +14,4 @@ def path(tmp_path):
 @pytest.fixture
 def no_draw(monkeypatch):
     """Fail the test if noise is asked for."""
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda *arguments: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(noise, "draw_discrete_gaussian", lambda *arguments: pytest.fail("noise was drawn"))

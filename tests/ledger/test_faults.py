@@ -127,13 +127,13 @@ folder = Path(sys.argv[1])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", folder], check=True)
 from ledger_support import opened, release
 from graphveil.exceptions import LedgerFull, LedgerWarning
-from graphveil.privacy import randomness
+from graphveil.privacy import noise
 import warnings
 warnings.simplefilter("error")
 ledger = opened(folder / "ledger.db")
 release(ledger, key="before")
-draw, drawn = randomness.draw_discrete_gaussian, []
-randomness.draw_discrete_gaussian = lambda *arguments: drawn.append(1) or draw(*arguments)
+draw, drawn = noise.draw_discrete_gaussian, []
+noise.draw_discrete_gaussian = lambda *arguments: drawn.append(1) or draw(*arguments)
 filler = (folder / "filler").open("wb", buffering=0)
 outcomes = []
 for step in range(200):  # ever less room: the charge, the journal, the release, whatever comes first

@@ -15,7 +15,7 @@ from graphveil.exceptions import KeyRefused, LedgerDamaged
 from graphveil.ledger.database import _engine
 from graphveil.ledger.hash_chain import sealed
 from graphveil.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases
-from graphveil.spec import release_file
+from graphveil.released import file_format
 from ledger_support import DOMAIN, HALF, ROWS, event, opened, release, request
 from references.ledger import KEPT
 
@@ -45,8 +45,8 @@ def stored_bytes(ledger, key):
 
 def with_other_numbers(content):
     """The same release with zeros, and a checksum of its own that fits."""
-    header, arrays = release_file.decode(content, "it")
-    return release_file.encode(header, [{name: 0.0 * values for name, values in group.items()} for group in arrays])
+    header, arrays = file_format.decode(content, "it")
+    return file_format.encode(header, [{name: 0.0 * values for name, values in group.items()} for group in arrays])
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from graphveil.exceptions import (
     LedgerFull,
     LedgerWarning,
 )
-from graphveil.privacy import randomness
+from graphveil.privacy import noise
 from ledger_support import DOMAIN, HALF, ROWS, WHOLE, event, opened, release, request
 
 
@@ -75,12 +75,12 @@ def test_a_key_that_was_charged_without_a_stored_release_is_spent_and_lost(url, 
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(randomness, "draw_discrete_gaussian", dies)
+        broken.setattr(noise, "draw_discrete_gaussian", dies)
         with pytest.raises(MemoryError):
             release(ledger, key="k")
     spent = ledger.spent("people")
     assert spent.mu > 0.0
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda *arguments: pytest.fail("drawn again"))
+    monkeypatch.setattr(noise, "draw_discrete_gaussian", lambda *arguments: pytest.fail("drawn again"))
     for _ in range(2):
         with pytest.raises(KeyRefused, match="stays spent and is never drawn again"):
             release(ledger, key="k")
@@ -178,7 +178,7 @@ def test_a_deleted_release_is_neither_lost_nor_drawn_again(tmp_path, monkeypatch
     with sqlite3.connect(tmp_path / "ledger.db") as connection:
         connection.execute("DELETE FROM graphveil_releases")
     connection.close()
-    monkeypatch.setattr(randomness, "draw_discrete_gaussian", lambda *arguments: pytest.fail("drawn again"))
+    monkeypatch.setattr(noise, "draw_discrete_gaussian", lambda *arguments: pytest.fail("drawn again"))
     with pytest.raises(LedgerDamaged, match="The release under key 'k' was deleted"):
         release(ledger, key="k")
     with pytest.raises(LedgerDamaged, match="the release under key 'k' was deleted"):

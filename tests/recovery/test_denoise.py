@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphveil as gv
-from graphveil.recovery.denoise import denoise
-from graphveil.recovery.overlaps import expected_eigenvalues
+from graphveil.recovery.eigenvector_overlaps import expected_eigenvalues
+from graphveil.recovery.shrinkage import denoise
 
 
 def noise(rng, p, sd):

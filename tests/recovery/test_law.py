@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil._rng import generator_for
-from graphveil.recovery.law import NoisyCovariance
-from graphveil.recovery.precision import recovered
+from graphveil._random import generator_for
+from graphveil.recovery.estimate import recovered
+from graphveil.recovery.noise_model import NoisyCovariance
 
 RNG = np.random.default_rng(0)
 BACK = RNG.normal(size=(4, 4))

@@ -8,10 +8,10 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.recovery import recipe
-from graphveil.recovery.precision import cautions
-from graphveil.recovery.radius import choose_radius, norm_edges
-from graphveil.recovery.recipe import _no_sharper_than_noise
+from graphveil.recovery import adaptive_protocol
+from graphveil.recovery.adaptive_protocol import _no_sharper_than_noise
+from graphveil.recovery.clipping_radius import choose_radius, norm_edges
+from graphveil.recovery.estimate import cautions
 from graphveil.spec.queries import CellCounts, Excess, Moments, NormCounts
 from graphveil.spec.row_space import RowSpace
 from support import asked
@@ -196,7 +196,7 @@ def test_a_loss_that_all_columns_share_buys_less_noise(monkeypatch):
         return recovered(rows, gv.Domain(bounds=(-8, 8)), gv.Budget(1.0, 1e-6), seed=seed)[0].n_eff
 
     trusted = [records(seed) for seed in range(6)]
-    monkeypatch.setattr(recipe, "_LEAST_FEARED", 1.0)
+    monkeypatch.setattr(adaptive_protocol, "_LEAST_FEARED", 1.0)
     assert np.median(trusted) > 1.2 * np.median([records(seed) for seed in range(6)])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
-from graphveil.recovery.uncertainty import _share_beyond
+from graphveil.recovery.edge_intervals import _share_beyond
 
 
 def test_p_values_are_uniform_and_continue_beyond_all_simulated_scores():

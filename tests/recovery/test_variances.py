@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphveil.recovery.variances import View, prior_of, settle
+from graphveil.recovery.column_variances import View, prior_of, settle
 
 P, RADIUS = 12, 5.0
 TYPICAL = np.sqrt(P)

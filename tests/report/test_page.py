@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil.report.card import privacy_card, right_guesses
-from graphveil.report.content import content_of
+from graphveil.report.graph_layout import placed
 from graphveil.report.page import report_html
-from graphveil.report.placing import placed
+from graphveil.report.privacy_card import privacy_card, right_guesses
+from graphveil.report.report_data import content_of
 from report_support import HOSTILE, payload, small
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError, SourceError
-from graphveil.rows.blocks import open_source
 from graphveil.rows.labels import codes_of
+from graphveil.rows.sources import open_source
 from support import exact_total
 
 RNG = np.random.default_rng(0)

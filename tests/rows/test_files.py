@@ -14,7 +14,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import GraphveilError, SourceError
-from graphveil.rows.blocks import open_source
+from graphveil.rows.sources import open_source
 from support import everything_said, exact_total
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil.rows.clipping import Encoder
+from graphveil.rows.encoding import Encoder
 
 N, P = 4096, 20
 ORDINARY = 0.1 * np.random.default_rng(0).normal(size=(N, P))

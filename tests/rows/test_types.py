@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import SourceError
-from graphveil.rows.blocks import open_source
+from graphveil.rows.sources import open_source
 
 DOMAIN = gv.Domain(columns=["a"], bounds=(-1, 1))
 LABELS = gv.Labels(["x", "y", 1], column="l")

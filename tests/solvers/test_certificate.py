@@ -6,9 +6,8 @@ import pytest
 
 from graphveil import graphical_lasso
 from graphveil.solvers import certificate
-from graphveil.solvers.certificate import certify
-from graphveil.solvers.definite import sparse_log_determinant
-from graphveil.solvers.existence import soft_threshold
+from graphveil.solvers.certificate import certify, sparse_log_determinant
+from graphveil.solvers.feasibility import soft_threshold
 from graphveil.solvers.kernels import CAREFUL, assemble, descend, misfit
 from solvers.problems import correlation, symmetric_noise
 

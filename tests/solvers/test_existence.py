@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from graphveil import graphical_lasso
+from graphveil._linalg import is_positive_definite
 from graphveil.exceptions import NotConverged, UnboundedProblem
-from graphveil.solvers import descent
-from graphveil.solvers.definite import is_positive_definite
-from graphveil.solvers.existence import (
+from graphveil.solvers import _graphical_lasso
+from graphveil.solvers.feasibility import (
     Recession,
     interior_point,
     point_in_box,
@@ -196,7 +196,7 @@ def test_a_definite_start_outside_the_box_saves_the_search(p, sigma, alpha, monk
     S = noisy(p, sigma, 1)
     assert np.linalg.eigvalsh(S)[0] < -0.3
     assert point_in_box(S, box(S, alpha), np.empty_like(S), np.empty_like(S)) is None
-    monkeypatch.setattr(descent, "interior_point", None)
+    monkeypatch.setattr(_graphical_lasso, "interior_point", None)
     assert_certified(graphical_lasso(S, alpha, penalize_diagonal=False), S, alpha, False, 1e-6)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from graphveil import admm, graphical_lasso, graphical_lasso_path, ridge_precision
 from graphveil.solvers import kernels
-from graphveil.solvers.existence import interior_point
+from graphveil.solvers.feasibility import interior_point
 from solvers.problems import correlation, make, symmetric_noise
 
 COMPILED = [getattr(kernels, name) for name in kernels.__all__ if name.islower()]

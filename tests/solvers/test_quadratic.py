@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from graphveil.solvers import quadratic
-from graphveil.solvers.quadratic import QuadraticRoot
+from graphveil.solvers import _quadratic_root
+from graphveil.solvers._quadratic_root import QuadraticRoot
 
 
 def symmetric(rng, p, scale=1.0):
@@ -41,7 +41,7 @@ def test_turning_a_little_needs_no_eigendecomposition(monkeypatch):
     def refuse(_):
         raise AssertionError("an eigendecomposition")
 
-    monkeypatch.setattr(quadratic.np.linalg, "eigh", refuse)
+    monkeypatch.setattr(_quadratic_root.np.linalg, "eigh", refuse)
     root(M + symmetric(rng, 30, 1e-4), 1.0)
     with pytest.raises(AssertionError):
         root(M + symmetric(rng, 30, 10.0), 1.0)

@@ -7,7 +7,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import ReleaseFileError
-from graphveil.spec import release_file
+from graphveil.released import file_format
 
 ROWS = np.random.default_rng(0).normal(size=(400, 3))
 BOX = gv.Domain(columns=["a", "b", "c"], bounds=(-4, 4))
@@ -32,11 +32,11 @@ RELEASES = {
 
 @pytest.fixture(scope="module", params=RELEASES)
 def decoded(request):
-    return release_file.decode(RELEASES[request.param]().to_bytes(), "it")
+    return file_format.decode(RELEASES[request.param]().to_bytes(), "it")
 
 
 def load(header, arrays):
-    return gv.Release.from_bytes(release_file.encode(header, arrays), "it")
+    return gv.Release.from_bytes(file_format.encode(header, arrays), "it")
 
 
 def change(content, path, new):
@@ -105,7 +105,7 @@ def test_numbers_that_neither_records_nor_noise_could_give(decoded, number):
 
 @pytest.mark.parametrize("kind", ["adaptive", "private norm"])
 def test_a_map_that_cannot_be_undone_is_named_when_it_is_used(kind):
-    header, arrays = release_file.decode(RELEASES[kind]().to_bytes(), "it")
+    header, arrays = file_format.decode(RELEASES[kind]().to_bytes(), "it")
     for group in arrays:
         if "query.row_map.integers" in group:
             group["query.row_map.integers"][:] = 0.0

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import graphveil as gv
+from graphveil._files import check_output, read_file, write_file
 from graphveil.exceptions import InvalidParameter, ReleaseFileError
-from graphveil.spec.files import check_output, read_file, write_file
 
 OURS = re.compile(rb"ours:")
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and devices are POSIX")
@@ -166,7 +166,7 @@ def test_another_who_writes_there_meanwhile_is_not_overwritten(tmp_path, monkeyp
 
 KILLED = """
 import os, re, sys
-from graphveil.spec.files import write_file
+from graphveil._files import write_file
 os.fsync = lambda handle: (print("here", flush=True), sys.stdin.read())
 write_file(sys.argv[1], bytes(1000), re.compile(b""))
 """

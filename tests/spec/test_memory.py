@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import graphveil as gv
+from graphveil import _memory
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec import memory
 
 MEASURED = """
 import sys
@@ -32,12 +32,12 @@ print(memory("VmHWM") - before)
 def test_the_estimate_is_what_is_needed():
     p = 700
     run = subprocess.run([sys.executable, "-c", MEASURED, str(p)], capture_output=True, text=True, check=True)
-    estimate = 8 * memory._MATRICES * p**2
+    estimate = 8 * _memory._MATRICES * p**2
     assert estimate / 5 < int(run.stdout) < 1.1 * estimate
 
 
 def test_too_many_columns_are_refused_and_the_limit_is_said(monkeypatch):
-    monkeypatch.setattr(memory, "memory_here", lambda: 8 * memory._MATRICES * 100**2)
+    monkeypatch.setattr(_memory, "memory_here", lambda: 8 * _memory._MATRICES * 100**2)
     rows, domain, budget = np.zeros((5, 101)), gv.Domain(bounds=(-1, 1)), gv.Budget(1.0, 1e-6)
     for each in (domain, gv.Domain(bounds=(-1, 1), n_features=101)):
         with pytest.raises(InvalidParameter, match="at most 100 columns"):
@@ -46,13 +46,13 @@ def test_too_many_columns_are_refused_and_the_limit_is_said(monkeypatch):
 
 
 def test_a_container_has_what_it_is_given(monkeypatch, tmp_path):
-    machine = memory.memory_here()
+    machine = _memory.memory_here()
     assert 2**26 < machine < 2**50
-    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    monkeypatch.setattr(_memory, "_GROUPS", tmp_path)
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.memory_here() >= machine
+    assert _memory.memory_here() >= machine
     (tmp_path / "memory.max").write_text(f"{2**25}\n")
-    assert memory.memory_here() == 2**25
+    assert _memory.memory_here() == 2**25
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "memory.limit_in_bytes").write_text(f"{2**24}\n")
-    assert memory.memory_here() == 2**24
+    assert _memory.memory_here() == 2**24

@@ -11,7 +11,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import ReleaseFileError
-from graphveil.spec import release_file
+from graphveil.released import file_format
 
 BUDGET = gv.Budget(1.0, 1e-6)
 ROWS = np.random.default_rng(0).normal(size=(200, 3))
@@ -111,9 +111,9 @@ def test_a_file_that_is_not_there_or_a_folder(tmp_path):
 
 def forged(item, change):
     """A release whose header or numbers were changed by somebody who also renewed the checksum."""
-    header, arrays = release_file.decode(item._content, "x")
+    header, arrays = file_format.decode(item._content, "x")
     change(header, arrays)
-    return release_file.encode(header, arrays)
+    return file_format.encode(header, arrays)
 
 
 FORGERIES = {

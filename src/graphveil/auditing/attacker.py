@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphveil.auditing.pairs import Known, Pair
-from graphveil.rows.blocks import open_source
+from graphveil.auditing.neighbours import Known, Pair
+from graphveil.released.answers import Round
+from graphveil.released.release import Release
 from graphveil.rows.evaluator import Evaluator
+from graphveil.rows.sources import open_source
 from graphveil.spec.domain import Domain
 from graphveil.spec.queries import NormCounts
-from graphveil.spec.released import Release
-from graphveil.spec.rounds import Round
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphveil.auditing.bounds import mu_shown
+from graphveil.auditing.confidence import mu_shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from graphveil.cli.speaking import BROKEN, AsJson, Number, WholeNumber, answer, counting, say, verb
+from graphveil.cli._output import BROKEN, AsJson, Number, WholeNumber, answer, counting, say, verb
 
 __all__ = ["audit"]
 
@@ -21,7 +21,7 @@ def audit(
 
     Example: graphveil audit --epsilon 4 --runs 2000
     """
-    from graphveil.auditing.game import audit as play
+    from graphveil.auditing.run import audit as play
     from graphveil.spec.budget import Budget
 
     with counting("Releasing neighbours and guessing which", as_json):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli.speaking import AsJson, Refusal, answer, read_text, say, verb, writable
+from graphveil.cli._output import AsJson, Refusal, answer, read_text, say, verb, writable
 from graphveil.exceptions import shortened
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def template(
 
     Example: graphveil bounds template patients.parquet -o bounds.toml
     """
+    from graphveil._files import write_file
     from graphveil.rows.files import column_kinds
-    from graphveil.spec.files import write_file
 
     output = writable(output)
     known = column_kinds(os.path.expanduser(data))

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from graphveil.cli._output import AsJson, Refusal, answer, counting, expanded, verb
 from graphveil.cli.show import say_card
-from graphveil.cli.speaking import AsJson, Refusal, answer, counting, expanded, verb
 
 __all__ = ["demo"]
 
@@ -24,9 +24,9 @@ def demo(
 
     Example: graphveil demo
     """
-    from graphveil.cli.networks import FORMATS, fitted_network
+    from graphveil.cli._network_formats import FORMATS, fitted_network
     from graphveil.datasets.bundled import health_insurance
-    from graphveil.estimators.network import PrivateGraphicalLasso
+    from graphveil.estimators.graphical_lasso import PrivateGraphicalLasso
     from graphveil.gate import release as make
     from graphveil.report.page import write_report
     from graphveil.spec.budget import Budget

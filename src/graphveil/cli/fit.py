@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli.speaking import AsJson, Refusal, answer, counting, existing, number, one_line, say, verb, writable
+from graphveil.cli._output import AsJson, Refusal, answer, counting, existing, number, one_line, say, verb, writable
 
 if TYPE_CHECKING:
-    from graphveil.spec.released import Release
+    from graphveil.released.release import Release
 
 __all__ = ["fit"]
 
@@ -29,8 +29,8 @@ def fit(
 
     Example: graphveil fit patients.release -o network.graphml
     """
-    from graphveil.cli.networks import FORMATS, fitted_network
-    from graphveil.spec.released import Release
+    from graphveil.cli._network_formats import FORMATS, fitted_network
+    from graphveil.released.release import Release
 
     kind = FORMATS.get(output.suffix.lower())
     if kind is None:
@@ -58,7 +58,7 @@ def fit(
 
 
 def _cautions(release: "Release") -> list[str]:
-    from graphveil.recovery.precision import cautions, recovered
+    from graphveil.recovery.estimate import cautions, recovered
 
     return [] if release.event.mechanism == "paper" else cautions(release, recovered(release))
 
@@ -69,7 +69,7 @@ def _fitted(release: "Release", method: str, alpha: str) -> Any:
         raise Refusal(f"--method must be one of {', '.join(_METHODS)}, got {method!r}.")
     budget = release.budget
     if method == "dense":
-        from graphveil.estimators.dense import PrivatePrecision
+        from graphveil.estimators.precision import PrivatePrecision
 
         if alpha != "auto":
             raise Refusal("--alpha goes with --method network or ridge; dense has no penalty.")
@@ -79,7 +79,7 @@ def _fitted(release: "Release", method: str, alpha: str) -> Any:
         from graphveil.estimators.ridge import PrivateRidge
 
         return PrivateRidge(budget.epsilon, budget.delta, alpha=penalty).fit_release(release)
-    from graphveil.estimators.network import PrivateGraphicalLasso
+    from graphveil.estimators.graphical_lasso import PrivateGraphicalLasso
 
     return PrivateGraphicalLasso(budget.epsilon, budget.delta, alpha=penalty).fit_release(release)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli.speaking import AsJson, Number, Refusal, answer, one_line, read_text, say, verb, writable
+from graphveil.cli._output import AsJson, Number, Refusal, answer, one_line, read_text, say, verb, writable
 
 if TYPE_CHECKING:
     from graphveil.ledger.ledger import Ledger
@@ -164,7 +164,7 @@ def export(
     """
     import json
 
-    from graphveil.spec.files import write_file
+    from graphveil._files import write_file
 
     output = writable(output, _EXPORT)
     content = open_ledger(ledger).export()

@@ -3,26 +3,26 @@
 import os
 import sys
 
-from graphveil.cli import stopping
+from graphveil.cli import _signals
 
 __all__ = ["run"]
 
 
 def run() -> int:
     """Run the command line of this process; return its exit code."""
-    stopping.listen()
+    _signals.listen()
     code = _called(sys.argv[1:])
-    stopping.end_quietly()
+    _signals.end_quietly()
     return code
 
 
 def _called(arguments: list[str]) -> int:
     try:
-        from graphveil.cli.verbs import call
+        from graphveil.cli._commands import call
 
         return call(arguments)
     except BaseException:
-        number = stopping.signal_heard()
+        number = _signals.signal_heard()
         if number is None:
             raise
         from contextlib import suppress

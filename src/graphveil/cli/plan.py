@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli.speaking import AsJson, Number, Refusal, WholeNumber, answer, counting, say, verb, writable
+from graphveil.cli._output import AsJson, Number, Refusal, WholeNumber, answer, counting, say, verb, writable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,11 +43,11 @@ def plan(
 
     Example: graphveil plan --records 5000 --variables 20 --epsilon 1 --delta 1e-6
     """
+    from graphveil._files import write_file
     from graphveil.exceptions import InvalidParameter
     from graphveil.planning import plan as make
     from graphveil.report.page import PAGE, forecast_html
     from graphveil.spec.budget import Budget
-    from graphveil.spec.files import write_file
 
     output = output and writable(output, _FORECAST)
     plot = plot and writable(plot, PAGE)

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli.bounds import read_domain
-from graphveil.cli.ledger import LedgerUrl, open_ledger
-from graphveil.cli.show import say_card
-from graphveil.cli.speaking import (
+from graphveil.cli._output import (
     ELSEWHERE,
     LOST,
     REFUSED,
@@ -28,12 +25,15 @@ from graphveil.cli.speaking import (
     verdict,
     writable,
 )
-from graphveil.cli.stopping import deferred
+from graphveil.cli._signals import deferred
+from graphveil.cli.bounds import read_domain
+from graphveil.cli.ledger import LedgerUrl, open_ledger
+from graphveil.cli.show import say_card
 from graphveil.exceptions import BudgetExceeded, GraphveilError, InvalidParameter, KeyRefused
 
 if TYPE_CHECKING:
     from graphveil.ledger.ledger import Ledger
-    from graphveil.spec.released import Release
+    from graphveil.released.release import Release
 
 __all__ = ["release"]
 

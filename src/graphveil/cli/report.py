@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli.speaking import AsJson, Refusal, answer, counting, existing, read_text, say, verb, writable
+from graphveil.cli._output import AsJson, Refusal, answer, counting, existing, read_text, say, verb, writable
 
 if TYPE_CHECKING:
     from graphveil.spec.forecast import Forecast
@@ -26,8 +26,8 @@ def report(
 
     Example: graphveil report patients.release -o report.html
     """
+    from graphveil.released.release import Release
     from graphveil.report.page import PAGE, write_report
-    from graphveil.spec.released import Release
 
     output = writable(output, PAGE)
     planned = None if forecast is None else _read_forecast(forecast)

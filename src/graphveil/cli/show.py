@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli.speaking import AsJson, answer, existing, one_line, say, verb
+from graphveil.cli._output import AsJson, answer, existing, one_line, say, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from graphveil.spec.released import Release
+    from graphveil.released.release import Release
 
 __all__ = ["say_card", "show"]
 
@@ -24,14 +24,14 @@ def show(
 
     Example: graphveil show patients.release
     """
-    from graphveil.spec.released import Release
+    from graphveil.released.release import Release
 
     found = Release.load(existing(release))
     answer(as_json, _facts(found), lambda console: say_card(console, found))
 
 
 def _facts(release: "Release") -> dict[str, Any]:
-    from graphveil.report.card import right_guesses
+    from graphveil.report.privacy_card import right_guesses
 
     event = release.event
     promised, added = right_guesses(event)
@@ -61,7 +61,7 @@ def say_card(console: "Console", release: "Release", below: str | None = None) -
     from rich.table import Table
     from rich.text import Text
 
-    from graphveil.report.card import privacy_card
+    from graphveil.report.privacy_card import privacy_card
 
     card = privacy_card(release)
     colour = "green" if card.private else "red"

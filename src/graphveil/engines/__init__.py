@@ -7,7 +7,7 @@ leaves its machine. The noise is drawn by the process that asked, from the opera
 from typing import TYPE_CHECKING, Any
 
 from graphveil.exceptions import SourceError
-from graphveil.spec.augment import Augment, Labels
+from graphveil.spec.augmentation import Augment, Labels
 from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:

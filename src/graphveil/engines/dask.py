@@ -3,10 +3,10 @@
 from typing import Any
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.blocks import open_batch
-from graphveil.rows.foreign import call_foreign
 from graphveil.rows.partitions import Outcome, Partitions, Work, combined
-from graphveil.spec.augment import Labels
+from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.rows.sources import open_batch
+from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
 __all__ = ["DaskPartitions"]

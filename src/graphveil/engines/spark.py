@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.blocks import open_batch
-from graphveil.rows.foreign import call_foreign
 from graphveil.rows.partitions import Outcome, Partitions, Work, combined
-from graphveil.spec.augment import Labels
+from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.rows.sources import open_batch
+from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:

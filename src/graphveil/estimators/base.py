@@ -9,24 +9,24 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from graphveil._html import facts_html
 from graphveil.exceptions import GuaranteeError, InvalidParameter
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
 from graphveil.metrics import negative_log_likelihood, partial_correlations
+from graphveil.released.release import Release
 from graphveil.simulate.samplers import gaussian_rows
-from graphveil.spec.augment import Constant
+from graphveil.spec.augmentation import Constant
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.notebook import facts_html
-from graphveil.spec.released import Release
 
 if TYPE_CHECKING:
     import networkx
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from graphveil.rows.collection import Collection
+    from graphveil.rows.streaming import Collection
 
 __all__ = ["PrivateEstimator"]
 
@@ -101,7 +101,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         """
         if self._collection is None:
             options = self._release_options()  # refused now, if they would be later
-            from graphveil.rows.collection import Collection
+            from graphveil.rows.streaming import Collection
 
             self._collection = Collection(options["domain"], None if self.assume_centered else Constant())
         self._collection.add(X)

@@ -11,11 +11,11 @@ from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
-from graphveil.recovery.precision import few_records, recovered
-from graphveil.rows.indicators import labelled_rows
-from graphveil.spec.augment import Labels
+from graphveil.recovery.estimate import few_records, recovered
+from graphveil.released.release import Release
+from graphveil.rows.class_indicators import labelled_rows
+from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
-from graphveil.spec.released import Release
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from graphveil.estimators.printed import PrintedEstimator
+from graphveil import _validation
+from graphveil.estimators._paper_mode import PrintedEstimator
 from graphveil.ledger.account import LedgerLike
-from graphveil.recovery.precision import recover
+from graphveil.recovery.estimate import recover
+from graphveil.released.release import Release
 from graphveil.solvers.ridge import ridge_precision
-from graphveil.spec import validate
-from graphveil.spec.released import Release
 
 __all__ = ["PrivateRidge"]
 
@@ -92,7 +92,7 @@ class PrivateRidge(PrintedEstimator):
     def _checked_alpha(self) -> float | str:
         if isinstance(self.alpha, str) and self.alpha == "auto":
             return "auto"
-        return validate.number("alpha", self.alpha, 'a positive number or "auto"', 0.0, np.inf, open_ends=True)
+        return _validation.number("alpha", self.alpha, 'a positive number or "auto"', 0.0, np.inf, open_ends=True)
 
     def _estimate(self, release: Release) -> None:
         if release.event.mechanism == "paper":

@@ -3,9 +3,9 @@
 from typing import Protocol
 
 from graphveil.exceptions import InvalidParameter, LedgerError, LedgerWarning, SourceError, warn_caller
+from graphveil.released.release import Release
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.options import ReleaseOptions
-from graphveil.spec.released import Release
 from graphveil.spec.request import Request
 
 __all__ = ["Account", "LedgerLike"]

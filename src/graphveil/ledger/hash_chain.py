@@ -23,9 +23,9 @@ from sqlalchemy.engine import Connection
 from graphveil.exceptions import GraphveilError
 from graphveil.ledger.schema import datasets, events, ledgers, releases
 from graphveil.privacy.composition import Balance
+from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.released import Release
 
 __all__ = ["Chain", "checksum_of", "goes_on_from", "heads_of", "problems", "sealed", "unsealed"]
 

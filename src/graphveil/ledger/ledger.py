@@ -20,10 +20,10 @@ from graphveil.ledger.transactions import (
     statement_of,
 )
 from graphveil.privacy.composition import Balance, Spend, check_divisible, left_over, spent_of
+from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.names import checked_name
-from graphveil.spec.released import Release
 from graphveil.spec.request import Request
 
 if TYPE_CHECKING:

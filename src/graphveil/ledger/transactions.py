@@ -15,10 +15,10 @@ from graphveil.ledger.hash_chain import Chain, checksum_of, sealed, unsealed
 from graphveil.ledger.history import Entry
 from graphveil.ledger.schema import datasets, events, ledgers, releases
 from graphveil.privacy.composition import Balance, largest_epsilon, spent_of
+from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.names import checked_name, composed, look
-from graphveil.spec.released import Release
 from graphveil.spec.request import Request
 from graphveil.spec.rounding import written_down, written_up
 

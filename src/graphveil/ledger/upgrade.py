@@ -13,7 +13,7 @@ from graphveil.exceptions import GraphveilError, LedgerDamaged
 from graphveil.ledger.hash_chain import checksum_of
 from graphveil.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases, versions_of
 from graphveil.ledger.transactions import intact_chain, row_of, seal_release
-from graphveil.spec.released import Release
+from graphveil.released.release import Release
 
 __all__ = ["upgrade"]
 

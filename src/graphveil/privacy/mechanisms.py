@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphveil.privacy import calibration, sensitivity
-from graphveil.privacy.randomness import NoiseSource
+from graphveil.privacy.noise import NoiseSource
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import GaussianStep, NoiseGroup
-from graphveil.spec.lattice import CELL_LEVELS
+from graphveil.spec.quantization import CELL_LEVELS
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
 from graphveil.spec.row_space import RowSpace
 

@@ -1,13 +1,13 @@
 """How far each answer can move when one person's rows are replaced.
 
-Rows are integers here (``spec/lattice.py``), and so are the parameters of the questions: these are statements about
-integers, computed in Python integers and rounded up once.
+Rows are integers here (``spec/quantization.py``), and so are the parameters of the questions: these are statements
+about integers, computed in Python integers and rounded up once.
 """
 
 import math
 from collections.abc import Sequence
 
-from graphveil.spec.lattice import CELL_LEVELS
+from graphveil.spec.quantization import CELL_LEVELS
 from graphveil.spec.rounding import root_above
 
 __all__ = ["cell_sensitivity", "histogram_sensitivity", "mean_sensitivity", "moment_sensitivity", "square_sensitivity"]

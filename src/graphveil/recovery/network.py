@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil._linalg import is_positive_definite
 from graphveil.exceptions import NotConverged, UnboundedProblem
 from graphveil.metrics import negative_log_likelihood
-from graphveil.recovery.law import NoisyCovariance
-from graphveil.solvers.definite import is_positive_definite
-from graphveil.solvers.descent import graphical_lasso
+from graphveil.recovery.noise_model import NoisyCovariance
+from graphveil.solvers._graphical_lasso import graphical_lasso
 from graphveil.solvers.solution import Solution
 
 __all__ = ["RELIABLE", "Network", "find_network", "fit_like", "network_path", "safe_covariance", "with_weak_edges"]

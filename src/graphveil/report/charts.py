@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from graphveil.report.content import Spectrum
+from graphveil.report.report_data import Spectrum
 from graphveil.spec.forecast import Forecast, ForecastPoint
 
 __all__ = ["curve_chart", "error_charts", "spectrum_chart"]

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil._files import write_file
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
-from graphveil.report.card import PrivacyCard, privacy_card
+from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, spectrum_chart
-from graphveil.report.content import Content, content_of
-from graphveil.report.placing import placed
-from graphveil.spec.files import write_file
+from graphveil.report.graph_layout import placed
+from graphveil.report.privacy_card import PrivacyCard, privacy_card
+from graphveil.report.report_data import Content, content_of
 from graphveil.spec.forecast import Forecast
-from graphveil.spec.released import Release
 
 __all__ = ["PAGE", "forecast_html", "report_html", "write_report"]
 

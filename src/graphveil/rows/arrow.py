@@ -27,15 +27,15 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import floats
-from graphveil.rows.foreign import call_foreign
 from graphveil.rows.labels import codes_of_column
-from graphveil.spec.augment import Labels
+from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from graphveil.rows.blocks import Block
+    from graphveil.rows.sources import Block
 
 __all__ = ["Selection", "batch_rows", "can_hold_numbers", "value_types"]
 

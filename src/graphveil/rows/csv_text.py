@@ -23,13 +23,13 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows
 from graphveil.rows.csv_kernels import AT_CELL, IN_CELL, IN_QUOTES, cut_records, read_records
-from graphveil.rows.foreign import call_foreign, iterate_foreign
 from graphveil.rows.labels import codes_of_text
+from graphveil.rows.sanitized_errors import call_foreign, iterate_foreign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from graphveil.rows.blocks import Block, Deferred
+    from graphveil.rows.sources import Block, Deferred
 
 __all__ = ["CsvText"]
 

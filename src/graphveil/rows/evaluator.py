@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.accumulate import accumulate
-from graphveil.rows.blocks import Blocks
-from graphveil.rows.clipping import Encoder, RawRows
-from graphveil.rows.collection import Collection
-from graphveil.rows.statistics import ColumnTotals, statistic_for
-from graphveil.rows.unreleased import Statistic, Unreleased
-from graphveil.spec.augment import Augment
+from graphveil.rows.accumulators import ColumnTotals, statistic_for
+from graphveil.rows.encoding import Encoder, RawRows
+from graphveil.rows.parallel import accumulate
+from graphveil.rows.sources import Blocks
+from graphveil.rows.statistic import Statistic, Unreleased
+from graphveil.rows.streaming import Collection
+from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.queries import ColumnMeans, ColumnSquares, Query
 from graphveil.spec.row_space import RowSpace

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows, can_hold_numbers, value_types
-from graphveil.rows.blocks import Blocks
 from graphveil.rows.csv_text import CsvText
-from graphveil.rows.foreign import call_foreign, iterate_foreign
 from graphveil.rows.paths import Place, find_files
-from graphveil.rows.unreleased import Unreleased
-from graphveil.spec.augment import Labels
+from graphveil.rows.sanitized_errors import call_foreign, iterate_foreign
+from graphveil.rows.sources import Blocks
+from graphveil.rows.statistic import Unreleased
+from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:
-    from graphveil.rows.blocks import Block, Deferred
+    from graphveil.rows.sources import Block, Deferred
 
 __all__ = ["Files", "column_kinds"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import keys
-from graphveil.rows.foreign import call_foreign
-from graphveil.spec.augment import Labels
+from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.spec.augmentation import Labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.blocks import Blocks, open_batch
-from graphveil.rows.foreign import without_words
-from graphveil.rows.unreleased import Statistic
-from graphveil.spec.augment import Labels
+from graphveil.rows.sanitized_errors import without_words
+from graphveil.rows.sources import Blocks, open_batch
+from graphveil.rows.statistic import Statistic
+from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from graphveil.rows.accumulate import Encoding, Progress, Sums
-    from graphveil.rows.blocks import Block
+    from graphveil.rows.parallel import Encoding, Progress, Sums
+    from graphveil.rows.sources import Block
 
 __all__ = ["Outcome", "Partitions", "Work", "combined", "installed_version"]
 
@@ -71,7 +71,7 @@ class Work:
 
     def __call__(self, part: int, batches: Iterable[Any]) -> Outcome:
         """Sum the batches of a partition, each an array or a frame. Never raises: engines log what is raised."""
-        from graphveil.rows.accumulate import sum_blocks
+        from graphveil.rows.parallel import sum_blocks
 
         nothing = np.empty(0, dtype=np.int64)
         try:

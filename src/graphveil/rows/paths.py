@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.foreign import call_foreign
+from graphveil.rows.sanitized_errors import call_foreign
 
 __all__ = ["Place", "find_files"]
 

@@ -2,7 +2,7 @@
 
 Each kernel that Python calls has explicit signatures and is cached on disk, so that a fresh process loads machine code
 instead of compiling; what only kernels call is compiled into them. Sweeps run in single or in double precision, see
-`graphveil.solvers.descent`, where the mathematics is.
+`graphveil.solvers._graphical_lasso`, where the mathematics is.
 """
 
 import numpy as np

@@ -13,7 +13,7 @@ Banerjee, El Ghaoui, d'Aspremont (2008). Model selection through sparse maximum 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphveil.solvers.definite import inverse, log_determinant
+from graphveil._linalg import inverse, log_determinant
 from graphveil.solvers.problem import Problem, check_penalty, check_symmetric
 
 __all__ = ["alpha_max", "dual_objective", "duality_gap", "kkt_residual", "objective"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.solvers.descent import State, solve
+from graphveil.solvers._graphical_lasso import State, solve
 from graphveil.solvers.kernels import extrapolate
 from graphveil.solvers.objectives import alpha_max
 from graphveil.solvers.problem import Problem, check_count, check_grid, check_number, check_symmetric

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil._linalg import power_of_two_scale
 from graphveil.exceptions import InvalidParameter
-from graphveil.solvers.definite import power_of_two_scale
 from graphveil.solvers.kernels import is_symmetric, symmetrise
 
 __all__ = ["Problem", "all_penalties", "check_count", "check_number", "check_penalty", "check_symmetric"]

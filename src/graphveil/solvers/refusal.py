@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.exceptions import UnboundedProblem
-from graphveil.solvers.existence import Recession, interior_point, negative_variance, safe_shift
+from graphveil.solvers.feasibility import Recession, interior_point, negative_variance, safe_shift
 from graphveil.solvers.problem import Problem
 
 __all__ = ["raise_if_unbounded", "raise_unbounded"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphveil.solvers.definite import inverse
+from graphveil._linalg import inverse
 
 __all__ = ["Solution"]
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec import validate
 from graphveil.spec.gdp import mu_of
-from graphveil.spec.record import Record
+from graphveil.spec.serialization import Record
 
 __all__ = ["SMALLEST_EPSILON", "Budget"]
 
@@ -42,10 +42,10 @@ class Budget(Record):
     delta: float
 
     def __post_init__(self) -> None:
-        epsilon = validate.number(
+        epsilon = _validation.number(
             "epsilon", self.epsilon, "a number greater than 0 (from 1e-9 to 1000)", SMALLEST_EPSILON, _LARGEST_EPSILON
         )
-        delta = validate.number("delta", self.delta, "a number strictly between 0 and 1", 0.0, 1.0, open_ends=True)
+        delta = _validation.number("delta", self.delta, "a number strictly between 0 and 1", 0.0, 1.0, open_ends=True)
         if delta < _SMALLEST_DELTA:
             raise InvalidParameter.of("delta", f"at least {_SMALLEST_DELTA:g}", self.delta)
         object.__setattr__(self, "epsilon", epsilon)

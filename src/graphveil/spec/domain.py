@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from graphveil import _validation
 from graphveil.exceptions import InvalidParameter, SourceError, shortened
-from graphveil.spec import validate
-from graphveil.spec.record import Record
+from graphveil.spec.serialization import Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +72,7 @@ class Domain(Record):
             put("columns", names)
             put("bounds", ends)
         if self.columns is not None:
-            put("columns", validate.text_tuple("columns", self.columns))
+            put("columns", _validation.text_tuple("columns", self.columns))
             if self.n_features not in (None, len(self.columns)):
                 raise InvalidParameter.of("n_features", f"{len(self.columns)}, as columns has it", self.n_features)
             put("n_features", len(self.columns))
@@ -89,12 +89,12 @@ class Domain(Record):
             if lengths:
                 put("n_features", lengths.pop())
         if self.n_features is not None:
-            put("n_features", validate.integer("n_features", self.n_features, 1, MAX_FEATURES))
+            put("n_features", _validation.integer("n_features", self.n_features, 1, MAX_FEATURES))
         if self.seeks_norm and self.bounds is not None:
             raise InvalidParameter.of("data_norm", "a number or None where there are bounds", self.data_norm)
         if self.data_norm is not None and not self.seeks_norm:
             rule = f'a positive number between {_SMALLEST:.0e} and {_LARGEST:.0e}, or "{_PRIVATE}"'
-            put("data_norm", validate.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
+            put("data_norm", _validation.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
         if self.bounds is None and self.data_norm is None:
             raise InvalidParameter(
                 "Domain needs bounds or data_norm: without a bound on a row no noise can hide it. Give one of three: "
@@ -102,8 +102,8 @@ class Domain(Record):
                 'accurate); data_norm=R with what a row\'s Euclidean norm can be; or data_norm="private", which '
                 "spends a little of the budget on finding a norm."
             )
-        put("rows_per_person", validate.integer("rows_per_person", self.rows_per_person, 1, 2**20))
-        validate.choice("neighbours", self.neighbours, ["replace"])
+        put("rows_per_person", _validation.integer("rows_per_person", self.rows_per_person, 1, 2**20))
+        _validation.choice("neighbours", self.neighbours, ["replace"])
 
     def matched_to(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
         """Complete this domain with the schema of a source, or refuse the source."""
@@ -165,7 +165,7 @@ class Domain(Record):
 
 def _bounds_by_name(bounds: Mapping[Any, Any], columns: Any) -> tuple[Any, tuple[list[Any], list[Any]]]:
     """Columns and (lowers, uppers) from a mapping of names to pairs."""
-    names = list(bounds) if columns is None else list(validate.text_tuple("columns", columns))
+    names = list(bounds) if columns is None else list(_validation.text_tuple("columns", columns))
     missing = sorted(set(map(str, names)) ^ set(map(str, bounds)))
     if missing:
         raise InvalidParameter(
@@ -211,8 +211,8 @@ def _checked_end(which: str, end: Any) -> float | tuple[float, ...]:
     if isinstance(end, Sequence) and not isinstance(end, str):
         if not end:
             raise InvalidParameter.of(name, "a number or one number per column", end)
-        return tuple(validate.number(name, value, rule, -_LARGEST, _LARGEST) for value in end)
-    return validate.number(name, end, rule, -_LARGEST, _LARGEST)
+        return tuple(_validation.number(name, value, rule, -_LARGEST, _LARGEST) for value in end)
+    return _validation.number(name, end, rule, -_LARGEST, _LARGEST)
 
 
 def _spread(end: float | tuple[float, ...], n: int) -> tuple[float, ...]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec import validate
 from graphveil.spec.budget import Budget
 from graphveil.spec.gdp import delta_of, epsilon_of
-from graphveil.spec.record import Record
 from graphveil.spec.rounding import written_up
+from graphveil.spec.serialization import Record
 
 __all__ = ["Cost", "GaussianStep", "NoiseGroup", "ReleaseEvent"]
 
@@ -24,7 +24,7 @@ _POSITIVE = "a positive, finite number"
 
 
 def _positive(name: str, value: float) -> float:
-    return validate.number(name, value, _POSITIVE, 0.0, math.inf, open_ends=True)
+    return _validation.number(name, value, _POSITIVE, 0.0, math.inf, open_ends=True)
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class NoiseGroup(Record):
         name: Any = self.name
         if not isinstance(name, str):
             raise InvalidParameter.of("name", "text", name)
-        validate.integer("count", self.count, 0)
+        _validation.integer("count", self.count, 0)
         _positive("sd", self.sd)
 
 
@@ -70,8 +70,8 @@ class GaussianStep(Record):
     def __post_init__(self) -> None:
         _positive("sensitivity", self.sensitivity)
         _positive("mu", self.mu)
-        validate.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
-        validate.integer("lattice", self.lattice, -1000, 1000)
+        _validation.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
+        _validation.integer("lattice", self.lattice, -1000, 1000)
         groups: Any = self.groups
         if not isinstance(groups, tuple) or not groups or not all(isinstance(group, NoiseGroup) for group in groups):
             raise InvalidParameter.of("groups", "a tuple of NoiseGroup records", groups)
@@ -177,13 +177,13 @@ class ReleaseEvent(Cost, Record):
         if not isinstance(self.budget, Budget):
             raise InvalidParameter.of("budget", "a Budget", self.budget)
         _positive("mu", self.mu)
-        validate.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
-        validate.choice("mechanism", self.mechanism, ["default", "paper"])
-        validate.choice("rounds", self.rounds, ["one", "adaptive"])
-        validate.integer("n_samples", self.n_samples, 1, 2**62)
-        validate.integer("rows_per_person", self.rows_per_person, 1)
-        validate.choice("neighbours", self.neighbours, ["replace"])
-        validate.flag("seeded", self.seeded)
+        _validation.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
+        _validation.choice("mechanism", self.mechanism, ["default", "paper"])
+        _validation.choice("rounds", self.rounds, ["one", "adaptive"])
+        _validation.integer("n_samples", self.n_samples, 1, 2**62)
+        _validation.integer("rows_per_person", self.rows_per_person, 1)
+        _validation.choice("neighbours", self.neighbours, ["replace"])
+        _validation.flag("seeded", self.seeded)
 
     def covers(self, steps: Iterable[GaussianStep]) -> bool:
         """Whether these steps together, Σμ² and Ση, stay within what is charged, in exact arithmetic."""

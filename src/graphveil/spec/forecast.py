@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from graphveil import _validation
+from graphveil._html import facts_html
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec import validate
 from graphveil.spec.budget import Budget
-from graphveil.spec.notebook import facts_html
-from graphveil.spec.record import Record
 from graphveil.spec.rounding import written_up
+from graphveil.spec.serialization import Record
 
 __all__ = ["LARGEST_EPSILON", "Forecast", "ForecastPoint"]
 
@@ -47,13 +47,13 @@ class ForecastPoint(Record):
     smallest_edge: float | None
 
     def __post_init__(self) -> None:
-        validate.integer("n_samples", self.n_samples, 1, 2**62)
+        _validation.integer("n_samples", self.n_samples, 1, 2**62)
         for name in ("n_eff", "noise_sd", "error"):
-            validate.number(name, getattr(self, name), f"a number from 0 to {_LARGEST:g}", 0.0, _LARGEST)
+            _validation.number(name, getattr(self, name), f"a number from 0 to {_LARGEST:g}", 0.0, _LARGEST)
         Budget(self.epsilon, 0.5)  # whatever its δ
         for name in ("auc", "smallest_edge"):
             if getattr(self, name) is not None:
-                validate.number(name, getattr(self, name), "a number in [0, 1], or None", 0.0, 1.0)
+                _validation.number(name, getattr(self, name), "a number in [0, 1], or None", 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,15 @@ class Forecast(Record):
             if self.here not in points:
                 raise InvalidParameter("both curves of a forecast must hold the point that was asked about.")
         if self.records_needed is not None:
-            validate.integer("records_needed", self.records_needed, 1, 2**62)
+            _validation.integer("records_needed", self.records_needed, 1, 2**62)
         if self.epsilon_needed is not None:
-            validate.number("epsilon_needed", self.epsilon_needed, "a positive number", 0.0, math.inf, open_ends=True)
-        validate.integer("n_features", self.n_features, 1)
-        validate.integer("rows_per_person", self.rows_per_person, 1)
-        validate.number("bounds_in_sd", self.bounds_in_sd, "a positive number", 0.0, math.inf, open_ends=True)
-        validate.number("target", self.target, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
+            _validation.number(
+                "epsilon_needed", self.epsilon_needed, "a positive number", 0.0, math.inf, open_ends=True
+            )
+        _validation.integer("n_features", self.n_features, 1)
+        _validation.integer("rows_per_person", self.rows_per_person, 1)
+        _validation.number("bounds_in_sd", self.bounds_in_sd, "a positive number", 0.0, math.inf, open_ends=True)
+        _validation.number("target", self.target, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
 
     @property
     def n_samples(self) -> int:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec import validate
-from graphveil.spec.augment import Augment, Constant, Labels
+from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.record import Record
+from graphveil.spec.serialization import Record
 
 __all__ = ["ReleaseOptions"]
 
@@ -37,10 +37,10 @@ class ReleaseOptions(Record):
         if labels is not None and not isinstance(labels, Labels):
             raise InvalidParameter.of("labels", "a gv.Labels, or None", labels)
         for name in ("assume_centered", "adaptive", "allow_unproven"):
-            validate.flag(name, getattr(self, name))
-        validate.choice("mechanism", self.mechanism, ["default", "paper"])
+            _validation.flag(name, getattr(self, name))
+        _validation.choice("mechanism", self.mechanism, ["default", "paper"])
         if self.random_state is not None:
-            object.__setattr__(self, "random_state", validate.integer("random_state", self.random_state, 0))
+            object.__setattr__(self, "random_state", _validation.integer("random_state", self.random_state, 0))
         if self.labels is not None:
             _require("assume_centered", self.assume_centered, False, "with labels: class means are released with them")
             _require("adaptive", self.adaptive, False, "with labels, which one round releases (or gv.PrivateLDA)")

@@ -1,8 +1,8 @@
 """What may be asked of the rows: public descriptions, one class a question.
 
-Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.lattice.RowLattice`). Each question
-is a sum over rows of a function of one row, with parameters that are public: chosen beforehand or from earlier
-answers. A new question is a class here, a statistic in ``rows/statistics.py`` (what it sums) and a sensitivity in
+Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.quantization.RowLattice`). Each
+question is a sum over rows of a function of one row, with parameters that are public: chosen in advance or from earlier
+answers. A new question is a class here, a statistic in ``rows/accumulators.py`` (what it sums) and a sensitivity in
 ``privacy/mechanisms.py`` (what it costs), each registered there by its class. A question is never removed or given
 another meaning: files of releases hold them.
 """
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec.augment import Constant
-from graphveil.spec.lattice import MAX_SQUARE, MomentLayout, RowLattice
+from graphveil.spec.augmentation import Constant
+from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowLattice
 from graphveil.spec.row_space import RowSpace
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphveil.spec.names import checked_name
 from graphveil.spec.options import ReleaseOptions
-from graphveil.spec.record import Record
+from graphveil.spec.serialization import Record
 
 __all__ = ["Request"]
 

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from graphveil.spec.augment import Augment
+from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
-from graphveil.spec.lattice import MomentLayout, RowLattice
+from graphveil.spec.quantization import MomentLayout, RowLattice
 
 __all__ = ["RowSpace"]
 

@@ -1,0 +1,144 @@
+"""Worst-case neighbours: two data sets that differ in one person and move what is released as far as the proofs allow.
+
+Each pair is where the inequality of a proof is an equality, or nearly. Values lie far outside of the bounds wherever
+the proof does not need them inside, so that a clip that is skipped on any path shows.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.gate import release
+from graphveil.released.release import Release
+from graphveil.rows.streaming import Collection
+from graphveil.spec.augmentation import Augment, Constant, Labels
+from graphveil.spec.budget import Budget
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PAIRS", "Known", "Pair", "pair_named"]
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A data set that the attacker knows in full."""
+
+    rows: "NDArray[np.float64]"
+    codes: "NDArray[np.intp] | None" = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two neighbouring data sets and how they are released.
+
+    Attributes
+    ----------
+    without, within : Known
+        The data set with somebody else's record, and with the record that the attacker looks for.
+    domain, augment : Domain, Augment
+    options : dict
+        More arguments of :func:`graphveil.release`.
+    door : callable
+        Makes a source of a data set: the same rows as an array, a frame, batches or collected sums.
+    """
+
+    without: Known
+    within: Known
+    domain: Domain
+    augment: Augment = None
+    options: dict[str, Any] = field(default_factory=dict)
+    door: Callable[["Pair", Known], Any] = lambda pair, known: pair.rows_of(known)
+
+    def rows_of(self, known: Known) -> Any:
+        """The same records in memory, for the attacker."""
+        return known.rows if known.codes is None else (known.rows, known.codes)
+
+    def release(self, known: Known, budget: Budget) -> Release:
+        """One release through the public door, with noise from the operating system."""
+        source = self.door(self, known)
+        labels = self.augment if isinstance(self.augment, Labels) else None
+        options = {"adaptive": False, "assume_centered": self.augment is None, "labels": labels} | self.options
+        return release(source, domain=self.domain, budget=budget, **options)
+
+
+def pair_named(name: Any) -> Pair:
+    """Find a pair."""
+    if not isinstance(name, str) or name not in PAIRS:
+        raise InvalidParameter.of("pair", "one of " + ", ".join(map(repr, PAIRS)), name)
+    return PAIRS[name]
+
+
+def _as_frame(pair: Pair, known: Known) -> Any:
+    import pyarrow as pa
+
+    return pa.table(dict(zip("xy", known.rows.T, strict=True)))
+
+
+def _as_batches(pair: Pair, known: Known) -> Any:
+    return [known.rows[:1], known.rows[1:]]
+
+
+def _as_collection(pair: Pair, known: Known) -> Any:
+    collection = Collection(pair.domain, pair.augment)
+    for batch in _as_batches(pair, known):
+        collection.add(batch)
+    return collection
+
+
+def _known(row: list[float], others: "NDArray[np.float64] | None" = None) -> Known:
+    """A row, and others that are in both data sets."""
+    return Known(np.vstack([[row], np.zeros((1, len(row))) if others is None else others]))
+
+
+def _around(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Rows of these lengths in all directions, for rounds that whiten, count norms and shorten."""
+    angle = math.sqrt(5.0) * math.pi * np.arange(lengths.size)
+    return np.asarray(lengths[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+
+
+_BOX, _BALL = Domain(bounds=(-1.0, 1.0)), Domain(data_norm=1.0)
+_CORNER, _OTHER_CORNER, _NOTHING = _known([3.0, 3.0]), _known([3.0, -3.0]), [0.0, 0.0]
+_NAN, _HUGE = math.nan, 1e300
+_ONES, _ZEROS = np.ones((2047, 2)), np.zeros((2047, 2))
+_RING = _around(np.full(1023, 0.3))  # none but the row in question is shortened
+_TAILED = _around(0.1 / np.sqrt(np.linspace(1e-3, 1.0, 1023)))  # many are, and the excess is asked for
+_ADAPTIVE = {"adaptive": True}
+
+PAIRS = {
+    # Theorem 1 is an equality for orthogonal rows of full length; theorem 2 also where a row vanishes.
+    "orthogonal": Pair(_CORNER, _OTHER_CORNER, _BOX),
+    "vanishing": Pair(_CORNER, _known(_NOTHING), _BOX),
+    "missing": Pair(_CORNER, _known([_NAN, _NAN]), _BOX),
+    "one column": Pair(_known([0.0]), _known([3.0]), _BOX),  # sums are powers of two: the place to look at low bits
+    "long rows": Pair(_known([5.0, 0.0]), _known([0.0, 5.0]), _BALL),
+    "huge rows": Pair(_known([_HUGE, _HUGE]), _known([-_HUGE, _HUGE]), _BALL),
+    "two rows a person": Pair(
+        Known(np.full((2, 2), 3.0)), Known(np.array([[3.0, -3.0]] * 2)), Domain(bounds=(-1.0, 1.0), rows_per_person=2)
+    ),
+    # Theorem 8: (k, c) and (l, c) are orthogonal when k·l = -c², here -1/2.
+    "mean": Pair(_known([5.0, 0.0]), _known([-2.5, 2.5 * math.sqrt(3.0)]), _BALL, Constant()),
+    "labels": Pair(
+        Known(_CORNER.rows, np.array([0, 0])),
+        Known(_OTHER_CORNER.rows, np.array([1, 0])),
+        _BOX,
+        Labels((0, 1)),
+    ),
+    "frame": Pair(_CORNER, _OTHER_CORNER, _BOX, door=_as_frame),
+    "batches": Pair(_CORNER, _OTHER_CORNER, _BOX, door=_as_batches),
+    "collected": Pair(_CORNER, _OTHER_CORNER, _BOX, door=_as_collection),
+    "paper": Pair(_known([5.0, 0.0]), _known([0.0, 5.0]), _BALL, options={"mechanism": "paper"}),
+    # Theorem 9: a count moves in two bins of either histogram, and then the row vanishes from the moments.
+    "private norm": Pair(_known([1e6, 0.0], _ONES), _known(_NOTHING, _ONES), Domain(data_norm="private")),
+    # Theorems 6 and 10: squares, norms, whitened moments and excess; with means; with cells; from a norm alone. A row
+    # that vanishes moves each of these as far as it can be moved, in all rounds of one transcript.
+    "adaptive": Pair(_known([3.0, 3.0], _RING), _known(_NOTHING, _RING), _BOX, options=_ADAPTIVE),
+    "adaptive mean": Pair(_known([3.0, 3.0], _RING), _known(_NOTHING, _RING), _BOX, Constant(), _ADAPTIVE),
+    "adaptive cells": Pair(_known([3.0, 3.0], _ZEROS), _known(_NOTHING, _ZEROS), _BOX, Constant(), _ADAPTIVE),
+    "adaptive long rows": Pair(_known([5.0, 0.0], _TAILED), _known(_NOTHING, _TAILED), _BALL, options=_ADAPTIVE),
+}

@@ -1,0 +1,86 @@
+"""The list of verbs, and how they are called."""
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from graphveil.cli._output import DONE, USAGE, answer, open_streams, refuse, say, verdict
+from graphveil.cli.audit import audit
+from graphveil.cli.bounds import bounds
+from graphveil.cli.demo import demo
+from graphveil.cli.fit import fit
+from graphveil.cli.ledger import ledger
+from graphveil.cli.plan import plan
+from graphveil.cli.release import release
+from graphveil.cli.report import report
+from graphveil.cli.show import show
+
+__all__ = ["app", "call"]
+
+_EPILOG = (
+    "Exit codes: 0 done; 1 refused, 2 wrong usage, 3 no budget left, 4 an audit or a check of a ledger failed: nothing "
+    "was charged, and again it would end the same; 5 released, but saved elsewhere; 6 charged and lost; 70 a bug; 75 "
+    "the ledger is away, try later; 130, 143 interrupted."
+)
+
+app = typer.Typer(
+    name="graphveil",
+    help="Publish the network of sensitive records under differential privacy.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for function in (demo, plan, release, show, fit, report, audit):
+    app.command()(function)
+app.add_typer(bounds, name="bounds")
+app.add_typer(ledger, name="ledger")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import graphveil
+
+        answer(False, {}, lambda out: say(out, f"graphveil {graphveil.__version__}"))
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Run one command; return its exit code, whatever happens."""
+    open_streams()
+    command = typer.main.get_command(app)
+    if "_GRAPHVEIL_COMPLETE" in os.environ:
+        command.main(prog_name="graphveil")
+    try:
+        # Not `main`, which makes an exit code of its own of an interruption, without a word.
+        with command.make_context("graphveil", list(arguments)) as context:
+            command.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except SystemExit:  # the reader of the help has gone
+        return DONE
+    except BaseException as error:
+        return _refused(error, as_json="--json" in arguments)
+    return DONE
+
+
+def _refused(error: Any, *, as_json: bool) -> int:
+    """Say what went wrong before a verb began: mostly a mistake in how it was called."""
+    if not hasattr(error, "format_message"):
+        return refuse(as_json, *verdict(error))
+    said, context = error.format_message(), getattr(error, "ctx", None)
+    if not said:  # nothing was asked for, and the help has been shown
+        return USAGE
+    path = context.command_path if context is not None else "graphveil"
+    return refuse(as_json, "UsageError", f"{said.rstrip('.')}. See `{path} --help`.", USAGE)

@@ -1,0 +1,402 @@
+"""The adaptive recipe: which questions to ask, in which order, with which share of the budget.
+
+A generator that yields questions and is sent noisy answers. It lives here, where neither rows nor the sampler can be
+imported, so that later questions depend on earlier *answers* alone: the layers of the package are the proof. The
+gate runs it against the rows (``gate.release(...)``), and :func:`graphveil.recover` runs it again
+against the answers in a release, to the same end.
+
+Why it is made like this (measured: ``docs/accuracy.md``):
+
+1. *Columns.* With bounds, a first mean and a private variance of every column, with its standard deviation.
+2. *Rounds.* Three times: whiten with the estimate so far; a histogram of norms tells the radius that balances what
+   clipping cuts off against noise; moments of the shortened rows, with an appended constant for the mean; denoise.
+   Where all columns lost the same in the second, as heavy tails of the whole row do, the third may cut more.
+3. *One account.* Clipping makes the variance of a skewed column too small, and the next whitening would blow it up, so
+   that even more is clipped. So after every round the variances are settled by all answers about them together
+   (:mod:`graphveil.recovery.column_variances`), and what remains unsure is kept beside them.
+4. *Excess.* In the last round, what clipping cut off is asked for as a second matrix, where that can be seen.
+5. *Narrower bounds* are looked for only where the first round has seen nothing of a column.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphveil.recovery.clipping_radius import Radius, choose_radius, norm_edges
+from graphveil.recovery.column_scales import Columns, Setting, column_rounds, narrower_bounds
+from graphveil.recovery.column_variances import Known, View, prior_of, settle
+from graphveil.recovery.shrinkage import DETECTION, Denoised, cautious, denoise, refined_trace_sd
+from graphveil.released.answers import Round
+from graphveil.spec.augmentation import Constant
+from graphveil.spec.quantization import MAX_SQUARE, MomentLayout
+from graphveil.spec.queries import Excess, Moments, NormCounts, Query, RowMap
+
+__all__ = ["RECIPE", "Estimate", "adaptive_rounds", "follow"]
+
+Vector = NDArray[np.float64]
+Asked = list[tuple[Query, float]]
+T = TypeVar("T")
+
+_CLEAR = ((0.08, 0.22, 0.70), 0.06)  # rounds, of what the columns leave over; histogram of norms, of a round
+_NOISY = ((0.15, 0.25, 0.60), 0.10)  # where the first histogram would be too noisy otherwise
+_BLIND = 0.03  # a count that is noisier than this share of the rows says nothing about their norms
+_EXCESS = 0.06  # of the last round: what clipping cut off
+_UNSEEN = 2.0  # standard deviations of a round's noise: a variance below was not seen
+_WORTH = 0.05  # a loss for which it matters whether it is even
+_LEAST_FEARED = 0.3  # of a loss that looks even
+_MOSTLY_EVEN = 0.5  # of a loss: then the excess has nothing to tell
+_HARDLY = 3.0  # standard deviations of its noise that a variance must have to be believed
+_SHARPEST = 1.25  # of the noise that some columns have beyond that of most, no eigenvalue is taken to be below,
+_OTHERWISE = 0.3  # nor half of this: standard deviation of how else what was lost may be correlated
+_DOUBT = 0.03  # a chance of being off by more than a factor of 1.2 that is told (chosen on open tables)
+_CONSTANT = 1.0  # appended to whitened rows, whose columns have variance about 1
+_GUESS = 1.5  # radius of whitened rows, in √p, where nothing can be known of their norms
+RECIPE = "5"  # in the file of a release; changes with every change of what is asked
+_SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the recipe knows, in scaled units.
+
+    Attributes
+    ----------
+    covariance : (p, p) array
+    location : (p,) array
+    columns : Columns
+        What is known of each column's variance beforehand.
+    whitened, unwhiten, spread : (p, p) arrays
+        The covariance of whitened rows before denoising, the way back, and how much more noise there is along some
+        directions than along others.
+    noise : float
+        Standard deviation of the privacy noise of the whitened covariance, on the diagonal.
+    single : (p, p) array
+        Variances of errors that entries of the covariance have beside that: what clipping took may have been correlated
+        otherwise than what it left, and rare events that meet are few.
+    kurtosis : float
+        Sampling noise of second moments has this many times the variance of Gaussian rows'.
+    feared : float
+        Share of what clipping takes that may be missing from some columns more than from others.
+    relative_sd : (p,) array
+        Standard deviations of the logarithms of the variances.
+    undetermined : (p,) array of bool
+        Columns whose standard deviation may be off by more than a factor of 1.2.
+    denoised : Denoised
+        The last round.
+    n_eff : float
+    """
+
+    covariance: Vector
+    location: Vector
+    columns: Columns
+    relative_sd: Vector
+    undetermined: NDArray[np.bool_]
+    whitened: Vector
+    unwhiten: Vector
+    spread: Vector
+    noise: float
+    single: Vector
+    kurtosis: float
+    feared: float
+    denoised: Denoised
+    n_eff: float
+
+    @property
+    def noisy(self) -> Vector:
+        """The covariance before denoising: the true one plus ``back`` E ``back``'.
+
+        E is a symmetric Gaussian matrix with standard deviation ``noise`` on the diagonal and ``noise``/√2 off it.
+        """
+        return _symmetric(self.unwhiten @ self.whitened @ self.unwhiten.T)
+
+    @property
+    def back(self) -> Vector:
+        """From the coordinates in which the noise is the same in all directions."""
+        return np.asarray(self.unwhiten @ np.linalg.cholesky(self.spread))
+
+
+def follow(recipe: Generator[Asked, list[Round], T], answer: Callable[[Asked], list[Round]]) -> T:
+    """Put the questions of a recipe to ``answer`` until it ends, and return what it returns."""
+    try:
+        asked = next(recipe)
+        while True:
+            asked = recipe.send(answer(asked))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]:
+    """Ask, and return an :class:`Estimate` in the end."""
+    p, unit = setting.n_features, setting.lattice.unit
+    columns, left = yield from column_rounds(setting)
+    prior = prior_of(columns.variance, columns.sd)
+    parts, histogram = _plan(setting, left)
+    start = columns.variance
+    if setting.boxed:
+        known = settle(columns.variance, columns.sd, prior, columns.reach(unit), [])
+        # Where no norms will be asked for, a column that is scaled by too little is clipped without anyone knowing.
+        start = known.scale if histogram else known.variance * np.maximum(known.relative_sd, 1.0)
+    location, whiten = columns.location, np.diag(start**-0.5)
+    feared, views = 1.0, list[View]()
+    for number, part in enumerate(parts):
+        # Of what is left, as much as this round's part of those that are still to come.
+        share = part / sum(parts[number:]) * left * _SAFE
+        left -= share
+        first, last = number == 0, number == len(parts) - 1
+        row_map = RowMap.of(whiten * unit, _into_ball(location / unit), columns.low, columns.high)
+        cap = _reach(columns, row_map, setting) * _spectral_bound(row_map.matrix / unit)
+        if histogram:
+            edges = norm_edges(p, cap, setting.noise(histogram * share))
+            (norms,) = yield [(NormCounts(row_map, edges.inner), histogram * share)]
+            excess = _EXCESS * share if last and feared > _MOSTLY_EVEN else 0.0
+            rest = (1.0 - histogram) * share
+            radius = choose_radius(
+                norms.values["counts"], norms.sd("counts"), edges, p, setting.noise(rest - excess), feared
+            )
+            questions = _questions(setting, row_map, radius, rest, excess)
+        else:
+            guess = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
+            radius = Radius(guess, 1.0, 0.0, np.sqrt(p), 1.0, np.array([guess]), np.ones(1))
+            questions = _questions(setting, row_map, radius, share, 0.0)
+        answers = yield questions
+        round_ = _Whitened.of(setting, answers, radius)
+        views.append(round_.view)
+        if first and not last and setting.boxed and not setting.centred:
+            unseen = round_.view.variance < _UNSEEN * round_.view.sd
+            columns, spent = yield from narrower_bounds(columns, setting, unseen)
+            left -= spent
+        known = settle(columns.variance, columns.sd, prior, columns.reach(unit), views)
+        estimate = _absorb(setting, columns, round_, known, radius, first=first, last=last)
+        if first and columns.rebounded.any():
+            estimate, views = _begun_anew(estimate, columns), [_forgotten(views[0], columns)]
+        location, whiten = estimate.location, _principal_whitening(estimate.covariance)
+        feared = estimate.feared
+    return estimate
+
+
+def _plan(setting: Setting, left: float) -> tuple[tuple[float, ...], float]:
+    """Shares of the rounds and of their histograms, from public numbers.
+
+    With a public norm only and histograms that would say nothing, one round at that norm is better.
+    """
+    for rounds, histogram in (_CLEAR, _NOISY):
+        if setting.noise(histogram * rounds[0] * left) < _BLIND:
+            return rounds, histogram
+    return (1.0,), 0.0
+
+
+def _questions(setting: Setting, row_map: RowMap, radius: Radius, share: float, excess: float) -> Asked:
+    """Moments at the radius that the norms suggest, and the excess where it can be seen."""
+    outer = radius.reach_of_excess(setting.n_features, setting.noise(excess)) if excess else None
+    constant = 0.0 if setting.centred else min(_CONSTANT, radius.value)
+    moments = Moments(radius.value, constant, row_map)
+    if outer is None:
+        return [(moments, share)]
+    return [(moments, share - excess), (Excess(row_map, radius.value, outer), excess)]
+
+
+def _begun_anew(estimate: Estimate, columns: Columns) -> Estimate:
+    """An estimate that knows of columns with narrower bounds what was asked inside of these, and nothing else."""
+    new = columns.rebounded
+    covariance = np.where(new[:, None] | new, 0.0, estimate.covariance)
+    covariance[new, new] = cautious(columns.variance[new], columns.sd[new])
+    return replace(estimate, covariance=covariance, location=np.where(new, columns.location, estimate.location))
+
+
+def _forgotten(view: View, columns: Columns) -> View:
+    """A view without columns that were given narrower bounds since."""
+    return replace(view, sd=np.where(columns.rebounded, np.inf, view.sd))
+
+
+@dataclass(frozen=True)
+class _Whitened:
+    """A round's moments of whitened rows about their mean, and the way back."""
+
+    noisy: Vector
+    sd: float
+    spread: Vector
+    back: Vector
+    location: Vector
+    view: View
+
+    @classmethod
+    def of(cls, setting: Setting, answers: list[Round], radius: Radius) -> "_Whitened":
+        p, unit = setting.n_features, setting.lattice.unit
+        moments, query = answers[0], answers[0].query
+        assert isinstance(query, Moments)
+        assert query.row_map is not None
+        back = query.row_map.inverse(unit).T
+        middle = query.row_map.centre * unit
+        layout = MomentLayout(p, None if setting.centred else Constant())
+        lattice = query.lattice(p)
+        constant = lattice.constant * lattice.unit
+        full = layout.refined(moments.values, constant**2)
+        noisy, sd, spread, location = full[:p, :p], moments.sd("diagonal"), np.eye(p), middle
+        if not setting.centred:
+            mean, mean_sd = full[:p, p] / constant, moments.sd("off_diagonal") / constant
+            # Shrunk towards the centre that the rows have already (James and Stein): the square of a mean that is all
+            # noise would be the largest error of all.
+            trust = max(0.0, 1.0 - p * mean_sd**2 / float(mean @ mean))
+            noisy = noisy - trust**2 * (np.outer(mean, mean) - mean_sd**2 * np.eye(p))
+            location = middle + back @ (trust * mean)
+            # A mean that is not near zero brings noise of its own: where that of second moments and mean together is
+            # E, M - mm' has JEJ' with J = (I, -m).
+            spread = spread + 2.0 * (trust * mean_sd / sd) ** 2 * np.outer(mean, mean)
+        view = View(
+            variance=_diagonal(back, noisy),
+            sd=sd * _diagonal(back, spread),
+            scale=_diagonal(back, np.eye(p)),
+            radius=radius.value,
+            typical=radius.typical,
+            gaussian=radius.gaussian,
+            lost=radius.lost,
+        )
+        if len(answers) > 1:
+            cut_off, asked = answers[1], answers[1].query
+            assert isinstance(asked, Excess)
+            view = replace(
+                view,
+                outer=asked.outer,
+                within=radius.within(asked.outer),
+                excess=_diagonal(back, MomentLayout(p, None).refined(cut_off.values, 0.0)),
+                excess_sd=cut_off.sd("diagonal") * view.scale,
+            )
+        return cls(noisy, sd, spread, back, location, view)
+
+
+def _absorb(
+    setting: Setting, columns: Columns, found: _Whitened, known: Known, radius: Radius, *, first: bool, last: bool
+) -> Estimate:
+    """From the noisy moments of whitened rows, and what is known of the variances then, to a new estimate."""
+    p, n, back = setting.n_features, setting.n_samples, found.back
+    # What all columns lost alike is given back to all directions, and to each column what it lost alone.
+    whitened, sd = found.noisy / (1.0 - known.common), found.sd / (1.0 - known.common)
+    along = np.sqrt(np.ones(p) if first else _along_axes(np.diag(whitened), sd))
+    result = denoise(
+        whitened / along[:, None] / along,
+        sd,
+        trace_sd=refined_trace_sd(sd, p),
+        n_samples=n if first else None,
+        detection=DETECTION if first else 0.0,  # later, the error of the round before is certainly there
+        last=last,
+    )
+    covariance = (back * along) @ result.matrix @ (back * along).T
+    variance, noise = np.diag(covariance), sd * found.view.scale
+    settled = known.variance if last else known.scale
+    if radius.reach.size == 1:  # no norms were asked for, and nothing is known of what was clipped: err upwards
+        settled = cautious(known.variance, np.hypot(0.5 * found.view.sd, known.relative_sd * known.variance))
+    scale = np.sqrt(settled / variance)
+    covariance = covariance * scale[:, None] * scale
+    missing = np.clip(1.0 - _diagonal(back, whitened) / known.variance, 0.0, 1.0)
+    if last:
+        covariance = _no_sharper_than_noise(covariance, noise / variance, missing)
+    heavy = max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0)
+    return Estimate(
+        covariance=_symmetric(covariance),
+        location=found.location,
+        columns=columns,
+        relative_sd=known.relative_sd,
+        undetermined=(known.doubtful > _DOUBT) | (_HARDLY * noise * scale**2 > np.diag(covariance)),
+        whitened=whitened,
+        unwhiten=scale[:, None] * back,
+        spread=found.spread,
+        noise=sd,
+        single=_single_errors(covariance, known.fourth, missing, n),
+        kurtosis=min(radius.kurtosis, 1.0) + heavy,
+        feared=max(_LEAST_FEARED, 1.0 - known.part) if radius.lost > _WORTH and not first else 1.0,
+        denoised=result,
+        n_eff=float(1.0 / (1.0 / n + result.relative_sd**2 / 2.0)),
+    )
+
+
+def _single_errors(covariance: Vector, fourth: Vector, missing: Vector, n: int) -> Vector:
+    """Variances of the errors of single entries, beside noise and the sampling of Gaussian rows.
+
+    Shares ℓ_i and ℓ_j of two columns are missing, and may have been correlated otherwise than the rest: by √(ℓ_i ℓ_j)
+    times ``_OTHERWISE``. And events at distances D_i and D_j that meet in a share q of the rows have the covariance
+    q D_i D_j, which has the variance q D_i² D_j²/n.
+    """
+    variance = np.diag(covariance)
+    far = np.sqrt(variance * np.maximum(fourth - 3.0, 0.0))
+    lost = missing * variance  # ℓ v
+    errors = _OTHERWISE**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
+    np.fill_diagonal(errors, 0.0)  # variances have an account of their own, and no say in correlations
+    return np.asarray(errors)
+
+
+def _no_sharper_than_noise(covariance: Vector, blur: Vector, missing: Vector) -> Vector:
+    """Correlations whose spectrum does not fall below what is unsure of some columns more than of most.
+
+    Of a rare column clipping leaves little, of which ``blur`` is the relative noise; brought back to its variance, its
+    correlations are as noisy, and what is ``missing`` of it may be correlated otherwise: two such columns may look like
+    one. What is common to all columns was denoised.
+    """
+    beyond = np.sqrt(np.maximum(blur**2 - np.median(blur) ** 2, 0.0))
+    least = np.hypot(_SHARPEST * beyond, _OTHERWISE / 2.0 * missing)
+    sd = np.sqrt(np.diag(covariance))
+    correlation = covariance / np.outer(sd, sd)
+    with suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(correlation - np.diag(least))
+        return covariance  # every direction is above its noise
+    values, vectors = np.linalg.eigh(correlation)
+    found = (vectors * np.maximum(values, vectors.T**2 @ least)) @ vectors.T
+    sd = sd / np.sqrt(np.diag(found))
+    return np.asarray(found * np.outer(sd, sd))
+
+
+def _diagonal(back: Vector, matrix: Vector) -> Vector:
+    """The diagonal of BMB'."""
+    return np.asarray(np.sum((back @ matrix) * back, axis=1))
+
+
+def _symmetric(matrix: Vector) -> Vector:
+    return (matrix + matrix.T) / 2.0
+
+
+def _principal_whitening(covariance: Vector) -> Vector:
+    """Rows times this have uncorrelated columns of variance 1, one for each principal axis of the estimate so far."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors / np.sqrt(values))
+
+
+def _along_axes(diagonal: Vector, sd: float) -> Vector:
+    """Variances along the axes of the previous estimate, each known to within ``sd``: far better than a free direction.
+
+    Deviations from their mean are shrunk as far as all of them together say, and less where one stands out.
+    """
+    p = diagonal.size
+    mean = float(diagonal.mean())
+    if sd * np.sqrt(2.0 * np.log(max(p, 2))) > 0.5 * mean:
+        return np.ones(p)  # the axes themselves are not known
+    deviation = diagonal - mean
+    between = max(float(np.mean(deviation**2)) - sd**2, 0.0)
+    common = between / (between + sd**2)
+    alone = 1.0 - 2.0 * np.log(max(p, 2)) * sd**2 / np.maximum(deviation**2, 1e-300)
+    kept = np.maximum(common, np.maximum(alone, 0.0))
+    return np.asarray(np.maximum(mean + kept * deviation, 0.02 * mean))
+
+
+def _into_ball(centre: Vector) -> Vector:
+    """A centre that rounding keeps inside the ball of the rows."""
+    norm = float(np.linalg.norm(centre))
+    limit = np.sqrt(MAX_SQUARE) - np.sqrt(centre.size)
+    return centre * min(1.0, limit / norm) if norm > 0.0 else centre
+
+
+def _reach(columns: Columns, row_map: RowMap, setting: Setting) -> float:
+    """How far a row can be from the centre, in scaled units."""
+    unit = setting.lattice.unit
+    if setting.boxed:
+        farthest = np.maximum(columns.high - row_map.centre, row_map.centre - columns.low)
+        return float(np.linalg.norm(farthest) * unit)
+    return setting.radius + float(np.linalg.norm(row_map.centre) * unit)
+
+
+def _spectral_bound(matrix: Vector) -> float:
+    """An upper bound of the spectral norm, exact for diagonal matrices."""
+    return float(np.sqrt(np.linalg.norm(matrix, 1) * np.linalg.norm(matrix, np.inf)))

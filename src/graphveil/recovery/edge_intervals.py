@@ -1,0 +1,228 @@
+"""How sure is an edge? Intervals of partial correlations that count privacy noise and sampling noise.
+
+A sparse estimate Θ̂ is biased towards zero, so it is corrected by one Newton step (Janková and van de Geer 2015),
+
+    T = 2Θ̂ − Θ̂YΘ̂,  T − Θ ≈ −Θ(Y − Σ)Θ,
+
+whose noise has a known law: that of the release (`graphveil.recovery.noise_model`). The partial correlation
+-T_ij/√(T_ii T_jj) then has a standard deviation in closed form, by the delta method, on the scale of Fisher's z. What
+first order leaves out is calibrated by simulation from the release alone: the whole estimate is repeated on the inverse
+of a slightly less sparse Θ̂ plus fresh noise of the same law. All intervals are widened or narrowed by the one factor
+that makes the simulated ones cover; and a p-value is the share of simulated pairs without an edge that look as strong,
+because edges are chosen far out in a tail that is not quite Gaussian.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.metrics import partial_correlations
+from graphveil.recovery.collinearity import collinear_columns
+from graphveil.recovery.network import RELIABLE, Network, fit_like, safe_covariance, with_weak_edges
+from graphveil.recovery.noise_model import NoisyCovariance
+
+__all__ = ["SEEN", "EdgeIntervals", "edge_intervals"]
+
+Matrix = NDArray[np.float64]
+
+_PAIRS, _COLUMNS = 20_000, 1000  # so many are simulated at most, to compare the real ones with
+_TAIL = 0.02  # of simulated pairs: beyond them too few are left to be counted
+_FEWEST = 1000  # pairs without an edge from which p-values come; all pairs, if there are fewer
+_ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
+_LARGEST = 0.999  # a partial correlation beyond this is not told from ±1
+_CALIBRATED_AT = 0.95
+SEEN = 1.96 + 0.84  # standard deviations at which a two-sided 5% test rejects four times out of five
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EdgeIntervals:
+    """Partial correlations of all pairs with their intervals.
+
+    Attributes
+    ----------
+    estimate, lower, upper : (p, p) arrays
+        Partial correlations without the bias of the lasso, and the ends of their intervals; NaN where there is a
+        ``reason`` not to give any.
+    p_value : (p, p) array
+        Probability that noise alone would make an edge look at least this strong, by simulation: near 5% it need not
+        agree with an interval to the last digit.
+    level : float
+        Of the intervals, for each pair by itself.
+    reason : str or None
+        Why there are no intervals.
+    columns : tuple of str
+        Names of the columns.
+    """
+
+    estimate: Matrix
+    lower: Matrix
+    upper: Matrix
+    p_value: Matrix
+    level: float
+    reason: str | None
+    columns: tuple[str, ...] = ()
+
+    def to_frame(self) -> Any:
+        """A data frame of all pairs, strongest first; ``edge`` is ``select()``. Needs pandas."""
+        import pandas as pd
+
+        i, j = np.triu_indices(len(self.estimate), 1)
+        named = np.array(self.columns or [f"x{k}" for k in range(len(self.estimate))], dtype=object)
+        numbers = {name: getattr(self, name)[i, j] for name in ("estimate", "lower", "upper", "p_value")}
+        frame = pd.DataFrame({"source": named[i], "target": named[j], **numbers, "edge": self.select()[i, j]})
+        return frame.sort_values("estimate", key=np.abs, ascending=False, ignore_index=True)
+
+    @property
+    def smallest_edge(self) -> float | None:
+        """Partial correlation that would be told from zero four times out of five, at 95%; None without intervals."""
+        from scipy.stats import norm
+
+        pairs = np.triu_indices(len(self.estimate), 1)
+        if self.reason is not None or not pairs[0].size:
+            return None
+        lower, upper = (np.arctanh(np.clip(end[pairs], -_ALMOST_ONE, _ALMOST_ONE)) for end in (self.lower, self.upper))
+        sd = float(np.median(upper - lower)) / (2.0 * norm.isf((1.0 - self.level) / 2.0))
+        return float(np.tanh(SEEN * sd))
+
+    def select(self, fdr: float = 0.1) -> NDArray[np.bool_]:
+        """Adjacency matrix of edges, of which a share of at most ``fdr`` is expected to be noise.
+
+        Benjamini and Hochberg's rule with Storey's estimate of the share of pairs without an edge.
+        """
+        if not 0.0 < fdr < 1.0:
+            raise InvalidParameter.of("fdr", "a number in (0, 1)", fdr)
+        chosen = np.zeros(self.p_value.shape, dtype=bool)
+        upper = np.triu_indices(len(chosen), 1)
+        p_values = self.p_value[upper]
+        count = p_values.size
+        if self.reason is not None or count == 0:
+            return chosen
+        without = min(1.0, (1.0 + np.count_nonzero(p_values > 0.5)) / (0.5 * count))
+        ordered = np.sort(p_values)
+        passed = np.flatnonzero(ordered <= fdr * np.arange(1, count + 1) / (count * without))
+        if passed.size:
+            chosen[upper] = p_values <= ordered[passed[-1]]
+        return chosen | chosen.T
+
+    def __repr__(self) -> str:
+        if self.reason is not None:
+            return f"<EdgeIntervals: none. {self.reason}>"
+        p = len(self.estimate)
+        return f"<EdgeIntervals: {p * (p - 1) // 2} pairs at level {self.level:g}, {self.select().sum() // 2} edges>"
+
+
+def edge_intervals(
+    noisy: NoisyCovariance,
+    network: Network,
+    n_eff: float,
+    level: float,
+    generator: np.random.Generator,
+    columns: tuple[str, ...] = (),
+) -> EdgeIntervals:
+    """Intervals for every pair, or the reason why there are none."""
+    from scipy.stats import norm
+
+    p = len(noisy.matrix)
+    if network.is_broad:
+        nothing = np.full((p, p), np.nan)
+        reason = _why_broad(noisy, n_eff, columns)
+        return EdgeIntervals(nothing, nothing, nothing, nothing, level, reason, columns)
+    z, sd = _scores(safe_covariance(noisy.matrix, noisy), network.solution.precision, noisy)
+    p_value, factor = np.ones((p, p)), 1.0
+    if p > 1:
+        errors, without_edge = _simulated_errors(noisy, network, n_eff, generator)
+        factor = float(np.quantile(errors, _CALIBRATED_AT) / norm.isf((1.0 - _CALIBRATED_AT) / 2.0))
+        upper = np.triu_indices(p, 1)
+        shares = _share_beyond(np.abs(z[upper]) / sd[upper], without_edge if without_edge.size >= _FEWEST else errors)
+        p_value[upper] = p_value.T[upper] = shares
+    half = norm.isf((1.0 - level) / 2.0) * factor * sd
+    return EdgeIntervals(
+        estimate=_unit_diagonal(np.tanh(z)),
+        lower=_unit_diagonal(np.tanh(z - half)),
+        upper=_unit_diagonal(np.tanh(z + half)),
+        p_value=_unit_diagonal(p_value),
+        level=level,
+        reason=None,
+        columns=columns,
+    )
+
+
+def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -> str:
+    """The reason why single pairs say nothing."""
+    p = len(noisy.matrix)
+    if n_eff < RELIABLE * p:
+        return (
+            f"The release is worth {n_eff:.3g} records for {p} columns: single pairs cannot be told from noise. "
+            f"Intervals need at least {RELIABLE:g} a column, and often twice that."
+        )
+    groups = collinear_columns(noisy)
+    if groups:
+        named = "; ".join(", ".join(columns[k] if columns else f"x{k}" for k in group) for group in groups)
+        return (
+            f"These columns are collinear as far as the release can tell: {named}. Given the others, nothing is left "
+            "of one of them to correlate. Leave one out, as one does with the levels of a category."
+        )
+    return (
+        "Edges that look certain contradict each other, because some directions of the table lie within the noise: "
+        "single pairs cannot be told from it. Narrower public bounds, fewer columns or a larger ε would help."
+    )
+
+
+def _simulated_errors(
+    noisy: NoisyCovariance, network: Network, n_eff: float, generator: np.random.Generator
+) -> tuple[Matrix, Matrix]:
+    """Errors of Fisher's z, in first-order standard deviations: of all pairs, and of those without an edge."""
+    upper = np.triu_indices(len(noisy.matrix), 1)
+    # The real estimate misses weak edges, and that too is an error of its neighbours: a simulated one must miss some.
+    less_sparse = with_weak_edges(network, noisy, n_eff)
+    partial = partial_correlations(less_sparse.precision)[upper]
+    truth = np.arctanh(np.clip(partial, -_LARGEST, _LARGEST))
+    draws = int(np.ceil(min(_PAIRS / truth.size, _COLUMNS / len(noisy.matrix))))
+    errors = np.empty((draws, truth.size))
+    for draw in range(draws):
+        simulated = safe_covariance(less_sparse.covariance + noisy.draw(generator), noisy)
+        z, sd = _scores(simulated, fit_like(network, simulated, noisy, n_eff), noisy)
+        errors[draw] = np.abs(z[upper] - truth) / sd[upper]
+    return errors.ravel(), errors[:, partial == 0.0].ravel()
+
+
+def _share_beyond(scores: Matrix, simulated: Matrix) -> Matrix:
+    """Share of simulated scores that are at least as large; in the tail, as a Gaussian one with their decay has it."""
+    ordered = np.sort(simulated)
+    counted = (1.0 + ordered.size - np.searchsorted(ordered, scores)) / (1.0 + ordered.size)
+    start = np.quantile(ordered, 1.0 - _TAIL)
+    decay = np.mean(ordered[ordered > start] ** 2) - start**2
+    continued = _TAIL * np.exp(-np.maximum(scores**2 - start**2, 0.0) / decay)
+    return np.asarray(np.where(scores > start, continued, counted))
+
+
+def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matrix, Matrix]:
+    """Fisher's z of the corrected partial correlations, and its standard deviation to first order."""
+    corrected = 2.0 * precision - precision @ S @ precision
+    corrected = (corrected + corrected.T) / 2.0
+    diagonal = np.maximum(corrected.diagonal(), 0.1 * precision.diagonal())
+    scale = 1.0 / np.sqrt(np.outer(diagonal, diagonal))
+    r = np.clip(-corrected * scale, -_LARGEST, _LARGEST)
+    np.fill_diagonal(r, 0.0)
+    square = r**2
+    variance = np.zeros_like(r)
+    for gram, size in noisy.precision_noise(precision):
+        # r moves with T_ij by -1/√(T_ii T_jj) and with T_ii by -r/(2 T_ii). With cov(T_ij, T_kl) = size (G_ik G_jl +
+        # G_il G_jk) and K = G/√(T_ii T_jj), the nine terms are these four.
+        K = gram * scale
+        own = K.diagonal()
+        both = own[:, None] + own
+        alone, joint = np.outer(own, own) * (1.0 - square), K**2 * (1.0 + square)
+        variance += size * (alone + joint + 2.0 * r * K * both + square * both**2 / 2.0)
+    # Independent errors of single entries, to first order in T_ij alone.
+    variance += precision**2 @ np.broadcast_to(noisy.single, r.shape) @ precision**2 * scale**2
+    return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - square))
+
+
+def _unit_diagonal(values: Matrix) -> Matrix:
+    values = np.array(values)
+    np.fill_diagonal(values, 1.0)
+    return values

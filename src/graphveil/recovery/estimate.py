@@ -1,0 +1,389 @@
+"""From a release to a precision matrix, for free."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
+from graphveil.metrics import partial_correlations
+from graphveil.recovery.adaptive_protocol import RECIPE, Estimate, adaptive_rounds, follow
+from graphveil.recovery.collinearity import collinear_columns
+from graphveil.recovery.column_scales import Setting
+from graphveil.recovery.column_variances import TOLERATED
+from graphveil.recovery.noise_model import NoisyCovariance
+from graphveil.recovery.private_norm import NORM_ROUNDS, mu_after_norm
+from graphveil.recovery.shrinkage import DETECTION, denoise, refined_trace_sd
+from graphveil.released.answers import Round
+from graphveil.released.merged import MergedRelease
+from graphveil.released.release import Release
+from graphveil.spec.augmentation import Labels
+from graphveil.spec.quantization import RowLattice
+from graphveil.spec.queries import Moments, Query
+
+__all__ = ["Recovered", "cautions", "few_records", "recover", "recovered"]
+
+_SATURATED = 0.8  # of the squared norm bound
+_DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
+_REMEDY = "Narrower public bounds would help, or a logarithm where a column is very skewed"
+_UNDETERMINED = 1.0 / 3.0  # relative noise of a variance where nothing but its noise is known
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recovered:
+    """An estimate in user's units, made by :func:`graphveil.recover`.
+
+    Attributes
+    ----------
+    covariance : (p, p) array
+        Positive definite.
+    location : (p,) array
+        The point about which the covariance is taken.
+    n_eff : float
+        Rows that would give as noisy an estimate without privacy. Below p, edges are not reliable.
+    relative_sd : (p,) array
+        Standard deviations of the logarithms of the variances, from noise and from what clipping may have taken. Half
+        of it is the relative standard deviation of a column's scale, and with it of its regression coefficients.
+    undetermined : (p,) array of bool
+        Columns whose standard deviation may be off by more than a factor of 1.2. Narrower public bounds would help.
+    rebounded : (p,) array of bool
+        Columns that were cut to narrower, privately found bounds; the estimate describes them as cut.
+    bounds : (2, p) array or None
+        The bounds to which the columns were cut, from below and above; None where only their norm is bounded.
+    flat : bool
+        The release shows no structure above its noise.
+    unresolved : bool
+        Some directions lie within the noise; partial correlations along them are not to be read.
+    saturated : bool
+        Rows fill the norm to which they were shortened: what is estimated is mostly the clipping. A larger public
+        ``data_norm`` would help.
+    columns : tuple of str or None
+        Names of the columns, if they have any.
+    noisy : NoisyCovariance
+        The covariance before denoising, with the law of its noise.
+    """
+
+    covariance: NDArray[np.float64]
+    location: NDArray[np.float64]
+    n_eff: float
+    relative_sd: NDArray[np.float64]
+    undetermined: NDArray[np.bool_]
+    rebounded: NDArray[np.bool_]
+    bounds: NDArray[np.float64] | None
+    flat: bool
+    unresolved: bool
+    saturated: bool
+    columns: tuple[str, ...] | None
+    noisy: NoisyCovariance
+
+    @cached_property
+    def collinear(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of columns of which one follows from the others, as far as the release can tell."""
+        return collinear_columns(self.noisy)
+
+    @cached_property
+    def precision(self) -> NDArray[np.float64]:
+        """The inverse of the covariance, positive definite; computed when first asked for."""
+        scale = np.sqrt(np.diag(self.covariance))
+        inverse = np.linalg.inv(self.correlation) / scale[:, None] / scale
+        return np.asarray((inverse + inverse.T) / 2.0)
+
+    @property
+    def correlation(self) -> NDArray[np.float64]:
+        """Correlations; pass these, not the covariance, to a penalised solver unless all columns share a unit."""
+        scale = np.sqrt(np.diag(self.covariance))
+        return np.asarray(self.covariance / np.outer(scale, scale))
+
+    @property
+    def partial_correlations(self) -> NDArray[np.float64]:
+        """Correlations of pairs when all other columns are known; 1 on the diagonal."""
+        return partial_correlations(self.precision)
+
+    def __repr__(self) -> str:
+        notes = [name for name in ("flat", "unresolved", "saturated") if getattr(self, name)]
+        notes += [
+            f"{name}: {found.sum()}" for name in ("undetermined", "rebounded") if (found := getattr(self, name)).any()
+        ]
+        facts = [f"{len(self.covariance)} columns", f"n_eff = {self.n_eff:.4g}", *notes]
+        return f"<Recovered: {', '.join(facts)}>"
+
+
+def recover(release: Release) -> Recovered:
+    """Estimate the covariance and its inverse from a release.
+
+    Noisy second moments are denoised in coordinates in which their noise is the same in all directions, and brought
+    back. The result is always positive definite. After several rounds, the recipe that asked the questions is run
+    again on the answers.
+
+    Parameters
+    ----------
+    release : Release
+
+    Returns
+    -------
+    Recovered
+
+    Examples
+    --------
+    >>> import graphveil as gv
+    >>> rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, p=5), 20_000, random_state=0)
+    >>> out = gv.release(
+    ...     rows, domain=gv.Domain(bounds=(-6, 6)), budget=gv.Budget(1.0, 1e-6), random_state=0
+    ... )
+    >>> gv.recover(out).precision.shape
+    (5, 5)
+    """
+    given: Any = release
+    if not isinstance(given, Release):
+        advice = "Make one with gv.release(...), or read one with gv.Release.load(path)."
+        raise InvalidParameter(f"release must be a gv.Release, got a {type(given).__name__}. {advice}")
+    if isinstance(release.augment, Labels):
+        raise InvalidParameter(
+            "A release with labels holds class counts and class means (release.class_counts, release.class_locations), "
+            "not one covariance. For a covariance release without labels."
+        )
+    result = recovered(release)
+    for caution in _serious(release, result):
+        warn_caller(caution, PrivacyWarning)
+    return result
+
+
+def cautions(release: Release, found: Recovered) -> list[str]:
+    """What a reader must know before believing an estimate, in sentences; from published numbers alone."""
+    said = _serious(release, found)
+    if found.flat:
+        said.append("The release shows no structure above its noise.")
+    vague = found.undetermined & (found.relative_sd <= _DROWNED)
+    if vague.any():
+        said.append(
+            f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and regression "
+            f"coefficients with it; correlations are not concerned: {_listed(release, vague)}. {_REMEDY}."
+        )
+    if found.unresolved:
+        said.append("Some directions lie within the noise; partial correlations along them are not to be read.")
+    for group in found.collinear:
+        which = np.isin(np.arange(len(found.covariance)), group)
+        said.append(
+            "These columns are collinear as far as the release can tell, and partial correlations among them are not "
+            f"to be read: {_listed(release, which)}. Leave one out."
+        )
+    if found.rebounded.any():
+        said.append(
+            "For these columns narrower bounds were found from the records, under the same guarantee and inside the "
+            "budget. It costs no privacy; results describe the columns as cut to these: "
+            f"{_listed(release, found.rebounded, _windows(found))}."
+        )
+    return said
+
+
+def few_records(release: Release, found: Recovered) -> list[str]:
+    """What to say where a release is worth fewer records than it has columns."""
+    p = len(found.covariance)
+    if found.n_eff >= p:
+        return []
+    # n_eff grows with the square of n where privacy noise dominates.
+    needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
+    return [
+        f"This release is worth n_eff = {found.n_eff:.3g} records for {p} columns: edges are not reliable at this "
+        f"budget. About {needed:,.0f} records, or a larger ε, would do."
+    ]
+
+
+def _serious(release: Release, found: Recovered) -> list[str]:
+    """Cautions that are warnings, too."""
+    said = few_records(release, found)
+    drowned = found.undetermined & (found.relative_sd > _DROWNED)
+    if drowned.any() and not said:
+        said.append(
+            "The variance of these columns is within its noise, and nothing about them is to be read: "
+            f"{_listed(release, drowned)}. {_REMEDY}; in a CSV file, look whether they were numbers at all."
+        )
+    if found.saturated:
+        said.append(
+            f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
+            "describes shortened rows. Give a larger public norm, or bounds."
+        )
+    return said
+
+
+def _listed(release: Release, which: NDArray[np.bool_], remarks: list[str] | None = None, most: int = 12) -> str:
+    names = [name if len(name) <= 60 else name[:59] + "…" for name in release.column_names]
+    named = [name + remark for name, remark in zip(names, remarks or [""] * len(names), strict=True)]
+    found = [name for name, wanted in zip(named, which, strict=True) if wanted]
+    return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")
+
+
+def _windows(found: Recovered) -> list[str]:
+    """The bounds of every column in words."""
+    low, high = found.bounds if found.bounds is not None else np.full((2, len(found.covariance)), np.nan)
+    return [f" ({a:.4g} to {b:.4g})" for a, b in zip(low, high, strict=True)]
+
+
+def recovered(release: Release) -> Recovered:
+    """:func:`recover` without a word."""
+    if isinstance(release, MergedRelease):
+        return _merged(release)
+    centre, half = release.frame
+    scale = np.outer(half, half)
+    if release.event.rounds == "adaptive":
+        estimate = _replay(release)
+        return Recovered(
+            covariance=estimate.covariance * scale,
+            location=_inside(release, centre + half * estimate.location),
+            n_eff=estimate.n_eff,
+            relative_sd=estimate.relative_sd,
+            undetermined=estimate.undetermined,
+            rebounded=estimate.columns.rebounded,
+            bounds=_bounds(release, estimate),
+            flat=estimate.denoised.flat,
+            unresolved=estimate.denoised.unresolved,
+            saturated=_fills_norm(release, estimate.covariance, estimate.location),
+            columns=release.columns,
+            noisy=NoisyCovariance(
+                estimate.noisy * scale,
+                ((half[:, None] * estimate.back, estimate.noise),),
+                estimate.covariance * scale,
+                estimate.kurtosis / release.n_samples,
+                estimate.single * scale**2,
+            ),
+        )
+    p, sd = half.size, release.noise_scale
+    trace_sd = refined_trace_sd(sd, p) if "trace" in release.rounds[-1].values else sd * np.sqrt(p)
+    result = denoise(
+        release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=DETECTION
+    )
+    relative_sd = sd / np.diag(result.matrix)
+    return Recovered(
+        covariance=result.matrix * scale,
+        location=_inside(release, release.origin),
+        n_eff=release.n_eff,
+        relative_sd=relative_sd,
+        undetermined=relative_sd > _UNDETERMINED,
+        rebounded=np.zeros(p, dtype=bool),
+        bounds=_bounds(release),
+        flat=result.flat,
+        unresolved=result.unresolved,
+        saturated=_fills_norm(release, result.matrix, (release.origin - centre) / half),
+        columns=release.columns,
+        noisy=NoisyCovariance(
+            release.second_moment, ((np.diag(half), sd),), result.matrix * scale, 1.0 / release.n_samples
+        ),
+    )
+
+
+def _merged(release: MergedRelease) -> Recovered:
+    """Average what the sites have before denoising, and denoise once: their noise averages out, a bias would not.
+
+    Coordinates are those in which the summed noise is the same in all directions, exactly if every site's is.
+    """
+    weights, parts = release.weights, [recovered(part) for part in release.parts]
+    noisy = release.between + sum(w * found.noisy.matrix for w, found in zip(weights, parts, strict=True))
+    privacy = tuple((b, w * sd) for w, found in zip(weights, parts, strict=True) for b, sd in found.noisy.privacy)
+    p, sd = len(noisy), float(np.sqrt(sum(size**2 for _, size in privacy)))
+    back = np.linalg.cholesky(sum((size / sd) ** 2 * b @ b.T for b, size in privacy))
+    there = np.linalg.solve(back, np.linalg.solve(back, noisy).T)
+    once = any(part.event.rounds == "one" for part in release.parts)
+    result = denoise(
+        (there + there.T) / 2.0,
+        sd,
+        trace_sd=refined_trace_sd(sd, p),
+        n_samples=release.n_samples if once else None,
+        detection=DETECTION if once else 0.0,
+    )
+    covariance = back @ result.matrix @ back.T
+    covariance = (covariance + covariance.T) / 2.0
+    centre, half = release.frame
+    sampling = float(sum(w**2 * found.noisy.sampling for w, found in zip(weights, parts, strict=True)))
+    relative_sd = sd * (back**2).sum(axis=1) / np.diag(covariance)
+    single = sum(w**2 * found.noisy.single for w, found in zip(weights, parts, strict=True))
+    return Recovered(
+        covariance=covariance,
+        location=_inside(release, release.origin),
+        n_eff=float(1.0 / np.sum(weights**2 / [found.n_eff for found in parts])),
+        relative_sd=relative_sd,
+        undetermined=(relative_sd > _UNDETERMINED) | np.any([found.undetermined for found in parts], axis=0),
+        rebounded=np.any([found.rebounded for found in parts], axis=0),
+        bounds=_bounds(release),
+        flat=result.flat,
+        unresolved=result.unresolved,
+        saturated=_fills_norm(release, covariance / np.outer(half, half), (release.origin - centre) / half),
+        columns=release.columns,
+        noisy=NoisyCovariance(noisy, privacy, covariance, sampling, single),
+    )
+
+
+def _fills_norm(release: Release, covariance: NDArray[np.float64], location: NDArray[np.float64]) -> bool:
+    """Whether the mean squared norm, in scaled units, is most of what a norm bound allows."""
+    if release.domain.data_norm is None:
+        return False
+    return bool(np.trace(covariance) + location @ location > _SATURATED * release.domain.radius**2)
+
+
+def _inside(release: Release, location: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of rows that were clamped to the bounds lies within them."""
+    if release.domain.bounds is None:
+        return location
+    low, high = (np.asarray(end, dtype=np.float64) for end in release.domain.bounds)
+    return np.asarray(np.clip(location, np.minimum(low, release.frame[0]), np.maximum(high, release.frame[0])))
+
+
+def _bounds(release: Release, estimate: Estimate | None = None) -> NDArray[np.float64] | None:
+    """Bounds to which columns were cut, in user's units."""
+    if release.domain.bounds is None:
+        return None
+    centre, half = release.frame
+    if estimate is None:
+        return np.stack([centre - half, centre + half])
+    unit = RowLattice.of(release.domain, None).unit
+    return np.stack([centre + half * estimate.columns.low * unit, centre + half * estimate.columns.high * unit])
+
+
+def _same(asked: Query, recorded: Query) -> bool:
+    """Whether a recorded question is the one that the recipe asks here; rounding may differ between machines."""
+    if isinstance(asked, Moments) and isinstance(recorded, Moments):
+        return math.isclose(asked.radius, recorded.radius, rel_tol=1e-6)
+    sizes = [{name: values.size for name, values in query.arrays().items()} for query in (asked, recorded)]
+    return type(asked) is type(recorded) and sizes[0] == sizes[1]
+
+
+def _replay(release: Release) -> Estimate:
+    """Run the recipe on recorded answers."""
+    domain, mu, answers = release.domain, release.event.mu, list(release.rounds)
+    if release.versions.get("recipe") != RECIPE:
+        raise _another_recipe(release)
+    if release.norm_is_private:
+        mu, answers = mu_after_norm(mu), answers[NORM_ROUNDS:]
+    setting = Setting(
+        domain._known_features(),
+        release.n_samples,
+        RowLattice.of(domain, None),
+        domain.radius,
+        mu,
+        release.event.rows_per_person,
+        centred=release.augment is None,
+    )
+
+    def recorded(asked: list[tuple[Query, float]]) -> list[Round]:
+        found = [answers.pop(0) for _ in asked[: len(answers)]]
+        if len(found) < len(asked) or not all(_same(q, r.query) for (q, _), r in zip(asked, found, strict=True)):
+            raise _another_recipe(release)
+        return found
+
+    try:
+        estimate = follow(adaptive_rounds(setting), recorded)
+        # Of answers that were drawn it is positive definite, by more than rounding can change.
+        scale, p = np.sqrt(np.diag(estimate.covariance)), len(estimate.covariance)
+        np.linalg.cholesky(estimate.covariance / np.outer(scale, scale) - 1e-13 * p * np.eye(p))
+    except (np.linalg.LinAlgError, ArithmeticError):
+        raise InvalidParameter("The answers in this release contradict each other: it was changed.") from None
+    return estimate
+
+
+def _another_recipe(release: Release) -> InvalidParameter:
+    return InvalidParameter(
+        "The rounds of this release do not follow the recipe of this version of graphveil: another one made it "
+        f"({release.versions.get('graphveil', 'unknown')}). Recover it with that one."
+    )

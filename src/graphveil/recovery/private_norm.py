@@ -1,0 +1,62 @@
+"""A bound of the rows' norm, for users who have no public one: two noisy histograms of norms.
+
+The first has wide bins over 77 decades and only finds where rows are; the second has narrow bins from there upwards and
+finds where they end. Every row falls into exactly one bin of each, so both are ordinary steps of the gate
+(``privacy/proofs/norm.md``, theorem 9).
+
+What is published afterwards describes rows shortened to that norm.
+"""
+
+from collections.abc import Generator
+
+import numpy as np
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.released.answers import Round
+from graphveil.spec.queries import NormCounts, Query
+
+__all__ = ["NORM_ROUNDS", "check_enough_rows", "mu_after_norm", "norm_rounds"]
+
+NORM_ROUNDS = 2
+_SHARE = 0.03  # of μ², for both together
+_COARSE = np.ldexp(1.0, np.arange(-128, 129, 2))
+_FINE = np.power(1.25, np.arange(25.0))  # from the lower end of two coarse bins to a factor of 13 above their upper end
+_VISIBLE = 5.0  # standard deviations that a coarse bin and its neighbour must hold together
+_TAIL = 5.0  # standard deviations by which a tail must exceed its noise
+_SLACK = 1.5  # rows beyond the last visible tail are few, but their number is not known to be zero
+_LEAST_ROWS = 35.0  # standard deviations of a count: below this a quarter of the rows could hide in the noise
+
+
+def mu_after_norm(mu: float) -> float:
+    """What is left of μ."""
+    return float(mu * np.sqrt(1.0 - _SHARE) * (1.0 - 2.0**-40))
+
+
+def check_enough_rows(n_samples: int, mu: float, rows_per_person: int) -> None:
+    """Refuse, from public numbers and before anything is spent, where the norm could come out far too small."""
+    least = int(np.ceil(_LEAST_ROWS * _count_sd(mu, rows_per_person)))
+    if n_samples < least:
+        raise InvalidParameter(
+            f'data_norm="private" needs at least {least} records at this budget, and there are {n_samples}: the norm '
+            "could come out far too small. Give bounds or a norm from public knowledge, or a larger epsilon."
+        )
+
+
+def norm_rounds() -> Generator[list[tuple[Query, float]], list[Round], float]:
+    """Ask for two histograms; return the norm."""
+    (wide,) = yield [(NormCounts(None, _COARSE), _SHARE / NORM_ROUNDS)]
+    counts, sd = wide.values["counts"], wide.sd("counts")
+    pairs = counts[1:-2] + counts[2:-1]  # without what lies beyond the grid on either side
+    visible = np.flatnonzero(pairs > _VISIBLE * np.sqrt(2.0) * sd)
+    start = _COARSE[visible[-1] if visible.size else int(np.argmax(pairs))]
+    edges = start * _FINE
+    (narrow,) = yield [(NormCounts(None, edges), _SHARE / NORM_ROUNDS)]
+    tails = np.cumsum(narrow.values["counts"][::-1])[::-1]
+    noise = narrow.sd("counts") * np.sqrt(np.arange(tails.size, 0, -1))
+    seen = np.flatnonzero(tails > _TAIL * noise)
+    last = min(int(seen[-1]) if seen.size else 0, edges.size - 1)
+    return float(_SLACK * edges[last])
+
+
+def _count_sd(mu: float, rows_per_person: int) -> float:
+    return float(np.sqrt(2.0) * rows_per_person / (mu * np.sqrt(_SHARE / NORM_ROUNDS)))

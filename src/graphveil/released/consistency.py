@@ -1,0 +1,119 @@
+"""Whether a release agrees with itself: checked when one is made, and again when one is read from a file.
+
+All of it follows from what is public: the rounds cost no more than was charged, every law has the noise that its μ
+needs, questions and answers fit the columns, and no number is one that the law could not have given. A file that was
+forged to agree throughout is not found out here, nor is a sensitivity that is too small for its question: that
+needs the proofs of ``privacy/``, which public facts know nothing of.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.released.answers import Round
+from graphveil.spec.augmentation import Augment
+from graphveil.spec.domain import Domain
+from graphveil.spec.events import GaussianStep, ReleaseEvent
+from graphveil.spec.gdp import delta_of
+from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
+from graphveil.spec.row_space import RowSpace
+
+__all__ = ["check_release"]
+
+_FARTHEST = 50.0  # standard deviations: a Gaussian goes beyond them with probability 10⁻⁵⁴⁵
+_ROUNDING = 1e-9  # relative: factors are computed again, perhaps on another machine
+_WORDS = 62  # bits that noise may have, in steps of its lattice
+
+
+def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds: tuple[Round, ...]) -> None:
+    """Raise InvalidParameter where two parts of a release contradict each other."""
+    _check_event(event, domain)
+    if not event.covers(a_round.step for a_round in rounds):
+        raise InvalidParameter("the rounds of a release must not cost more than was charged.")
+    space = RowSpace.of(domain, augment, None if event.rounds == "adaptive" else augment)
+    for a_round in rounds:
+        query, step = a_round.query, a_round.step
+        _check_law(step)
+        _check_question(query, domain)
+        lattice, layout = query.geometry(space)
+        if {group.name: group.count for group in step.groups} not in _sizes(query, layout):
+            raise InvalidParameter("a round's answer does not have the size of its question.")
+        factor = query.unit_factor(space, event.n_samples)
+        if not math.isclose(a_round.factor, factor, rel_tol=_ROUNDING):
+            raise InvalidParameter("a round's factor is not the one of its question and the number of records.")
+        for group in step.groups:
+            farthest = (event.n_samples * _reach(query, lattice) + _FARTHEST * group.sd) * factor
+            if not (np.abs(a_round.values[group.name]) <= farthest * (1.0 + _ROUNDING)).all():
+                raise InvalidParameter("a round's answer has numbers that neither records nor noise could give.")
+
+
+def _check_event(event: ReleaseEvent, domain: Domain) -> None:
+    if (event.rows_per_person, event.neighbours) != (domain.rows_per_person, domain.neighbours):
+        raise InvalidParameter(
+            "the event and the domain of a release must agree on a person's rows, and on neighbours."
+        )
+    epsilon, delta = event.budget.epsilon, event.budget.delta
+    if event.mechanism == "default":
+        keeps = delta_of(event.mu, epsilon, event.eta) <= delta
+    else:  # the paper's noise need not keep its budget, but is never less than its formula says
+        keeps = event.mu * math.sqrt(2.0 * math.log(1.25 / delta)) <= epsilon * (1.0 + _ROUNDING)
+    if not keeps:
+        raise InvalidParameter("the cost of a release must be within the budget that it was asked for.")
+
+
+def _check_law(step: GaussianStep) -> None:
+    """Enough noise for μ, a lattice fine enough for η, and words long enough for the noise, in exact arithmetic."""
+    spacing, least = Fraction(2) ** step.lattice, Fraction(step.sensitivity) / Fraction(step.mu)
+    eta = Fraction(0)
+    for group in step.groups:
+        sd = Fraction(group.sd)
+        twice = 2 if group.name == "off_diagonal" else 1  # √2 times these entries are the coordinates of svec
+        if twice * sd**2 < least**2:
+            raise InvalidParameter("the noise of a round must be as large as its sensitivity and its μ demand.")
+        if sd > spacing * 2**_WORDS:
+            raise InvalidParameter("the noise of a round must fit into the words that it is drawn in.")
+        eta += group.count * (spacing / sd) ** 2 / 16
+    # Sums of integers move by at least 1, and a coarser lattice than the sensitivity would hide the answer.
+    if eta > Fraction(step.eta) or step.sensitivity < 1.0 or spacing > max(Fraction(1), Fraction(step.sensitivity)):
+        raise InvalidParameter("the lattice of a round must be as fine as its η demands.")
+
+
+def _check_question(query: Query, domain: Domain) -> None:
+    """Every question is about the columns of the domain, and about rows of its norm where it does not map them."""
+    p = domain._known_features()
+    row_map = getattr(query, "row_map", None)
+    width = row_map.centre.size if row_map is not None else query.low.size if hasattr(query, "low") else p
+    last = query.columns.max(initial=0.0) if hasattr(query, "columns") else 0.0
+    if width != p or last >= p:
+        raise InvalidParameter("a round must ask about the columns of the domain.")
+    if isinstance(query, Moments) and row_map is None and (query.radius, query.constant) != (domain.radius, 0.0):
+        raise InvalidParameter("moments of the rows themselves must be taken at the norm of the domain.")
+
+
+def _sizes(query: Query, layout: MomentLayout) -> list[dict[str, int]]:
+    """Names and sizes that the groups of an answer may have."""
+    if isinstance(query, NormCounts):
+        return [{"counts": query.edges.size + 1}]
+    if isinstance(query, CellCounts):
+        return [{"cells": query.columns.size * sum(2**level for level in CELL_LEVELS)}]
+    if isinstance(query, ColumnMeans):
+        return [{"means": query.columns.size}]
+    if isinstance(query, ColumnSquares):
+        return [{"squares": query.columns.size}]
+    moments = {"diagonal": layout.n_diagonal, "off_diagonal": layout.n_off_diagonal}
+    return [moments, {**moments, "trace": 1}]
+
+
+def _reach(query: Query, lattice: RowLattice) -> float:
+    """The most that one row adds to a number of the answer, in integers."""
+    if query.power == 0:
+        return 1.0  # of counts
+    if isinstance(query, ColumnMeans):
+        return float(query.weights.max() * np.maximum(np.abs(query.low), np.abs(query.high)).max())
+    if isinstance(query, ColumnSquares):
+        farthest = np.maximum(query.high - query.centre, query.centre - query.low).max()
+        return float(query.weights.max() * farthest**2)
+    return float(lattice.total_square)

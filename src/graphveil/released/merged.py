@@ -1,0 +1,288 @@
+"""Releases of several sites in one: hospitals share what they have released, and nobody's records move.
+
+Everything here is post-processing of published numbers. What changes is the sentence of the guarantee: a person has
+rows at one site, or at a few, and is protected by what was released there (``privacy/proofs/sites.md``, theorem 12).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil import _validation
+from graphveil.exceptions import InvalidParameter
+from graphveil.released import file_format
+from graphveil.released.release import Release
+from graphveil.spec.augmentation import Constant, Labels
+from graphveil.spec.budget import Budget
+from graphveil.spec.events import Cost, ReleaseEvent
+from graphveil.spec.rounding import float_above, root_above
+from graphveil.spec.serialization import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["MergedEvent", "MergedRelease", "merge_releases"]
+
+_WEIGHTS = ("rows", "inverse variance")
+
+
+@dataclass(frozen=True)
+class MergedEvent(Cost, Record):
+    """What the sites have spent, and on whom.
+
+    A person with rows at ``sites_per_person`` of the sites is protected by μ = √Σμ² and η = Ση over those of them that
+    cost the most; at one site, by the largest μ and the largest η. Proof: ``privacy/proofs/sites.md``.
+
+    Parameters
+    ----------
+    sites : tuple of ReleaseEvent
+        What each site was charged.
+    sites_per_person : int
+        At how many sites one person may have rows.
+    """
+
+    sites: tuple[ReleaseEvent, ...]
+    sites_per_person: int
+
+    mechanism = "default"
+    rounds = "merged"
+
+    def __post_init__(self) -> None:
+        sites: Any = self.sites
+        if not isinstance(sites, tuple) or len(sites) < 2 or not all(isinstance(site, ReleaseEvent) for site in sites):
+            raise InvalidParameter.of("sites", "at least two events of releases", sites)
+        _validation.integer("sites_per_person", self.sites_per_person, 1, len(self.sites))
+
+    @property
+    def budget(self) -> Budget:
+        """The largest ε and the largest δ that a site was allowed."""
+        return Budget(*(max(getattr(site.budget, name) for site in self.sites) for name in ("epsilon", "delta")))
+
+    @property
+    def mu(self) -> float:
+        """Of a person at the most expensive sites, rounded up."""
+        costs = sorted((site.mu for site in self.sites), reverse=True)[: self.sites_per_person]
+        return root_above(sum((Fraction(mu) ** 2 for mu in costs), Fraction(0)))
+
+    @property
+    def eta(self) -> float:
+        """Of a person at the most expensive sites, rounded up."""
+        costs = sorted((site.eta for site in self.sites), reverse=True)[: self.sites_per_person]
+        return min(1.0, float_above(sum(map(Fraction, costs), Fraction(0))))
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of all sites together; the number at each is public."""
+        return sum(site.n_samples for site in self.sites)
+
+    @property
+    def rows_per_person(self) -> int:
+        """The most rows that one person may have at one site."""
+        return max(site.rows_per_person for site in self.sites)
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring relation at every site."""
+        return self.sites[0].neighbours
+
+    @property
+    def seeded(self) -> bool:
+        """Whether any of the releases is a simulation: then the whole is none of anybody's protection."""
+        return any(site.seeded for site in self.sites)
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one sentence."""
+        few = "one" if self.sites_per_person == 1 else f"up to {self.sites_per_person}"
+        counts = ", ".join(str(site.n_samples) for site in self.sites)
+        whom = f"{self._one_person(*(site.rows_per_person for site in self.sites))} at {few} of {len(self.sites)} sites"
+        return self._sentence(whom, f"the numbers of records at the sites, {counts}, are public.")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MergedRelease(Release):
+    """Several releases as one. It has everything of a :class:`Release` but rounds, and saves and loads like one.
+
+    Made by :func:`graphveil.merge_releases`.
+
+    Attributes
+    ----------
+    parts : tuple of Release
+        As the sites have published them.
+    weighting : {"rows", "inverse variance"}
+    """
+
+    parts: tuple[Release, ...] = ()
+    weighting: str = "rows"
+
+    @classmethod
+    def of(cls, parts: tuple[Release, ...], weighting: str, sites_per_person: int) -> "MergedRelease":
+        """Check that the parts fit together, and put them together."""
+        _check_alike(parts)
+        _validation.choice("weights", weighting, list(_WEIGHTS))
+        event: Any = MergedEvent(tuple(part.event for part in parts), sites_per_person)
+        # A norm that each site has found for itself is no fact about all of them.
+        norms = {part.domain.data_norm for part in parts}
+        domain = replace(parts[0].domain, rows_per_person=event.rows_per_person)
+        if len(norms) > 1:
+            domain = replace(domain, data_norm=max(part.domain.radius for part in parts))
+        return cls(event, domain, parts[0].augment, (), dict(parts[0].versions), parts, weighting)
+
+    def __post_init__(self) -> None:
+        _check_alike(self.parts)
+
+    @property
+    def merged_event(self) -> MergedEvent:
+        """What the sites have spent."""
+        event: Any = self.event
+        assert isinstance(event, MergedEvent)
+        return event
+
+    @cached_property
+    def weights(self) -> "Vector":
+        """The share of each part in the whole; they add up to 1."""
+        sizes = [part.n_samples if self.weighting == "rows" else part.n_eff for part in self.parts]
+        return np.asarray(np.divide(sizes, np.sum(sizes)))
+
+    @property
+    def norm_is_private(self) -> bool:
+        """Whether a site has found its norm inside its budget."""
+        return any(part.norm_is_private for part in self.parts)
+
+    @property
+    def n_passes(self) -> int:
+        """How often the rows were read where they were read most often."""
+        return max(part.n_passes for part in self.parts)
+
+    @property
+    def location(self) -> "Vector | None":
+        """Weighted mean of the sites' noisy means, or None when they have none."""
+        if not isinstance(self.augment, Constant):
+            return None
+        return self._mixed([part.origin for part in self.parts])
+
+    @property
+    def second_moment(self) -> "Vector":
+        """Weighted mean of the sites' second moments about the common :attr:`origin`."""
+        return self._mixed([part.second_moment for part in self.parts]) + self.between
+
+    @property
+    def between(self) -> "Vector":
+        """What the distances between the sites' means add to the second moment, without what their noise adds."""
+        apart = [part.origin - self.origin for part in self.parts]
+        noise = [(1.0 - w) * part.location_noise for w, part in zip(self.weights, self.parts, strict=True)]
+        return self._mixed([np.outer(d, d) - excess for d, excess in zip(apart, noise, strict=True)])
+
+    @property
+    def location_noise(self) -> "Vector":
+        """Covariance of the privacy noise in :attr:`location`; zero without one."""
+        return self._mixed([w * part.location_noise for w, part in zip(self.weights, self.parts, strict=True)])
+
+    @property
+    def noise_sd(self) -> "Vector":
+        """Standard deviation of the privacy noise in each entry of :attr:`second_moment`."""
+        return np.sqrt(self._mixed([w * part.noise_sd**2 for w, part in zip(self.weights, self.parts, strict=True)]))
+
+    @property
+    def noise_scale(self) -> float:
+        """Standard deviation σ of the noise of the weighted mean, in the units of the sites' last rounds."""
+        return float(np.linalg.norm(self.weights * [part.noise_scale for part in self.parts]))
+
+    @property
+    def n_eff(self) -> float:
+        """Rows that would give as noisy an estimate without privacy."""
+        return float(1.0 / np.sum(self.weights**2 / [part.n_eff for part in self.parts]))
+
+    def _mixed(self, values: "Sequence[Vector]") -> "Vector":
+        return np.asarray(np.tensordot(self.weights, np.stack(values), axes=1))
+
+    @cached_property
+    def _content(self) -> bytes:
+        facts = {"weights": self.weighting, "sites_per_person": self.merged_event.sites_per_person}
+        header = {"merged": facts, "parts": [part._header for part in self.parts]}
+        return file_format.encode(header, [a.arrays() for part in self.parts for a in part.rounds])
+
+    @classmethod
+    def _rebuilt(cls, header: dict[str, Any], arrays: list[Any]) -> "MergedRelease":
+        parts, start = [], 0
+        for facts in header["parts"]:
+            end = start + len(facts["rounds"])
+            parts.append(Release._rebuilt(facts, arrays[start:end]))
+            start = end
+        if start != len(arrays):
+            raise ValueError
+        return cls.of(tuple(parts), header["merged"]["weights"], header["merged"]["sites_per_person"])
+
+
+def merge_releases(releases: Sequence[Release], *, weights: str = "rows", sites_per_person: int = 1) -> MergedRelease:
+    """Combine releases of different people into one, for free.
+
+    Parameters
+    ----------
+    releases : sequence of Release
+        From sites that hold the same columns with the same bounds and the same mean setting. No person may have rows at
+        more than ``sites_per_person`` of them; graphveil cannot see that, only that no release comes twice.
+    weights : {"rows", "inverse variance"}
+        "rows" weighs each site by its number of rows: the second moment of all rows pooled, whatever the sites are
+        like. "inverse variance" weighs by :attr:`Release.n_eff`, which is the least noisy, and assumes that all sites
+        draw from one population: where they differ it leans towards those with the larger budgets.
+    sites_per_person : int, default 1
+        At how many of the sites one person may have rows; 1 when the sites' people are disjoint.
+
+    Returns
+    -------
+    MergedRelease
+        For :func:`graphveil.recover` and the ``fit_release`` of every estimator. Each site's release stays in it as it
+        was.
+
+    Guarantee
+    ---------
+    For disjoint people the whole is as private as the least private part, not as their sum; a person at k sites has the
+    μ² of k sites (``privacy/proofs/sites.md``, theorem 12). With k equal sites the noise is √k times that of one
+    release of the pooled rows: what it costs not to bring the records together.
+
+    Examples
+    --------
+    >>> import graphveil as gv
+    >>> rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, p=4), 20_000, random_state=0)
+    >>> domain, budget = gv.Domain(bounds=(-6, 6)), gv.Budget(1.0, 1e-6)
+    >>> north, south = (gv.release(part, domain=domain, budget=budget) for part in (rows[:8000], rows[8000:]))
+    >>> both = merge_releases([north, south])
+    >>> print(both.guarantee)
+    (1, 1e-06)-differentially private against replacing one record at one of 2 sites; the numbers of records at the
+    sites, 8000, 12000, are public.
+    """
+    given: Any = releases
+    if not isinstance(given, list | tuple) or not all(isinstance(part, Release) for part in given):
+        raise InvalidParameter.of("releases", "a list of gv.Release", given)
+    return MergedRelease.of(tuple(given), weights, sites_per_person)
+
+
+def _check_alike(parts: tuple[Release, ...]) -> None:
+    if len(parts) < 2:
+        raise InvalidParameter.of("releases", "at least two releases", len(parts))
+    for number, part in enumerate(parts):
+        if isinstance(part, MergedRelease):
+            raise InvalidParameter(f"release {number} is merged already: give the releases that it was made of.")
+        if isinstance(part.augment, Labels):
+            raise InvalidParameter(
+                f"release {number} has labels appended. Those of gv.PrivateLDA have them as columns and can be merged."
+            )
+        if part.event.mechanism != "default":
+            raise InvalidParameter(f"release {number} has the paper's noise, which is for comparison only.")
+        for what in ("columns", "n_features", "bounds"):
+            if getattr(part.domain, what) != getattr(parts[0].domain, what):
+                raise InvalidParameter(
+                    f"the {what} of release {number} are not those of release 0. Sites must agree on columns, their "
+                    "order and bounds before they release."
+                )
+        if part.augment != parts[0].augment:
+            raise InvalidParameter(f"release {number} and release 0 differ in augment: both need the mean, or none.")
+    if len({part.checksum for part in parts}) < len(parts):
+        raise InvalidParameter("a release comes twice: its people would count twice.")

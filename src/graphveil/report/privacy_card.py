@@ -1,0 +1,206 @@
+"""The privacy card: what is promised, on which conditions, in words for the person who has to approve a publication."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from graphveil.released.merged import MergedRelease
+from graphveil.released.release import Release
+from graphveil.spec.augmentation import Constant, Labels
+from graphveil.spec.events import ReleaseEvent
+
+__all__ = ["PrivacyCard", "privacy_card", "right_guesses"]
+
+
+@dataclass(frozen=True)
+class PrivacyCard:
+    """Sentences about a release.
+
+    Attributes
+    ----------
+    private : bool
+        False where nothing is promised: the noise was seeded.
+    headline : str
+        The guarantee.
+    facts : tuple of pairs of str
+        What is said, under which heading.
+    """
+
+    private: bool
+    headline: str
+    facts: tuple[tuple[str, str], ...]
+
+
+def right_guesses(event: ReleaseEvent) -> tuple[float, float]:
+    """How often a guess between two possible persons can be right: by (ε, δ) alone, and by the noise that was added.
+
+    By tossing a coin it is right half of the time. (ε, δ) allows (e^ε + δ)/(1 + e^ε) (Kairouz, Oh and Viswanath 2015),
+    μ-GDP with lattice term η allows Φ(μ/2) + η.
+    """
+    if event.seeded:
+        return 1.0, 1.0
+    epsilon = event.proven_epsilon
+    # (e^ε + δ)/(1 + e^ε) without overflow
+    promised = 1.0 - (1.0 - event.budget.delta) / (1.0 + math.exp(epsilon)) if epsilon < 700.0 else 1.0
+    added = 0.5 * math.erfc(-event.mu / 2.0 / math.sqrt(2.0)) + event.eta
+    return promised, min(added, promised)
+
+
+def privacy_card(release: Release) -> PrivacyCard:
+    """The card of a release."""
+    event = release.event
+    facts = [
+        ("What it means", _meaning(event)),
+        ("Who is protected", _protected(release)),
+        ("Against what", _neighbours(release)),
+        ("What the publisher vouches for", _vouched(release)),
+        ("What was released", _released(release)),
+        (
+            "What was not",
+            "No record, and no exact number computed from records: no sum, minimum or maximum, no count of clipped or "
+            "missing values. Everything shown here is computed from the noisy numbers.",
+        ),
+        ("What it covers", "The release file, this card, and anything that anybody computes from them, now or later."),
+        ("What is not promised", _not_promised(event)),
+        ("Public anyway", _public(release)),
+        ("Other releases", _charged(event)),
+        ("Seeded", _seeded(event)),
+        ("Mechanism", _mechanism(release)),
+        ("Made with", ", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
+        (
+            "Fingerprint",
+            f"SHA-256 {release.checksum} of the release's content; `graphveil show FILE` prints it for any release "
+            "file. It shows damage or a mix-up; it is not a signature.",
+        ),
+    ]
+    return PrivacyCard(not event.seeded, event.sentence, tuple(facts))
+
+
+def _protected(release: Release) -> str:
+    whom = "Every person" if _records_of_one(release) == "one record" else "Every person, with all of their records"
+    return f"{whom}, as long as nobody has more than {_records_of_one(release)}."
+
+
+def _neighbours(release: Release) -> str:
+    whose = "the record" if _records_of_one(release) == "one record" else "all records"
+    return (
+        f"Replacing {whose} of one person by any others. Whoever sees the output, and knows all other records, can "
+        "hardly tell which of the two data sets it came from."
+    )
+
+
+def _records_of_one(release: Release) -> str:
+    """The most that the guarantee allows one person to have."""
+    rows = release.event.rows_per_person
+    count = "one record" if rows == 1 else f"{rows} records"
+    if not isinstance(release, MergedRelease):
+        return count
+    allowed = [part.event.rows_per_person for part in release.parts]
+    if len(set(allowed)) > 1:
+        count = f"{', '.join(map(str, allowed[:-1]))} or {allowed[-1]} records (depending on the site)"
+    sites, of = release.merged_event.sites_per_person, len(release.parts)
+    return f"{count} at each of {sites} of the {of} sites" if sites > 1 else f"{count}, at one of the {of} sites"
+
+
+def _meaning(event: ReleaseEvent) -> str:
+    if event.seeded:
+        return "Nothing is promised: whoever knows the seed can subtract the noise."
+    epsilon, delta = event.proven_epsilon, event.budget.delta
+    promised, added = right_guesses(event)
+    odds = f"{math.ceil(100.0 * math.exp(epsilon)) / 100.0:.2f}" if epsilon < 12.0 else f"e^{epsilon:.3g}"
+    which = "records" if event.rows_per_person == 1 else "sets of records"
+    return (
+        f"An attacker who knows the records of everybody else, and has to tell which of two {which} a person has, is "
+        f"right at most {_up(added)} times in 1,000 after seeing this release, instead of 500 by tossing a coin. "
+        f"(ε = {epsilon:.6g} and δ = {delta:.6g} alone would allow {_up(promised)}; they also say that the odds of any "
+        f"guess rise by a factor of {odds} at most, but for a chance of δ.)"
+    )
+
+
+def _up(share: float) -> int:
+    """Times in a thousand, rounded up: a promise must not be prettier than it is."""
+    return min(math.ceil(share * 1000.0), 1000)
+
+
+def _vouched(release: Release) -> str:
+    limits = "the bounds" if release.domain.bounds is not None else "the bound of the norm"
+    chosen = "the columns" if release.norm_is_private else f"{limits}, the columns"
+    return (
+        f"The software cannot check it: that {chosen} and any exclusion of records were chosen without looking at "
+        f"these records; that nobody has more than {_records_of_one(release)}; that a ledger knows every other release "
+        "of these people. Ask who declares it, and where each bound comes from."
+    )
+
+
+def _not_promised(event: ReleaseEvent) -> str:
+    if event.seeded:
+        return "Anything."
+    return (
+        "How many records there are is not hidden: if to be in the table is itself sensitive, think of that first. A "
+        "group (a family, a ward) is protected less than one person. What is true of people in general can be learnt, "
+        "and holds for those who are not in the data too. No court has been asked whether this is anonymous."
+    )
+
+
+def _released(release: Release) -> str:
+    counts: Counter[str] = Counter()
+    rounds = [a_round for part in _parts(release) for a_round in part.rounds]
+    for a_round in rounds:
+        counts[a_round.query.description] += sum(values.size for values in a_round.values.values())
+    parts = "; ".join(f"{what} ({count:,})" for what, count in counts.items())
+    extra = ""
+    if isinstance(release.augment, Labels):
+        extra = " Class counts and class means are among them."
+    elif isinstance(release.augment, Constant) and all(part.event.rounds == "one" for part in _parts(release)):
+        extra = " The mean is among them."
+    return f"{sum(counts.values()):,} noisy numbers in {len(rounds)} answers: {parts}.{extra}"
+
+
+def _parts(release: Release) -> tuple[Release, ...]:
+    """What was released, each by one charge."""
+    return release.parts if isinstance(release, MergedRelease) else (release,)
+
+
+def _public(release: Release) -> str:
+    domain = release.domain
+    counts = [f"{part.n_samples:,}" for part in _parts(release)]
+    records = f"number of records, {counts[0]}" if len(counts) == 1 else f"numbers of records, {' and '.join(counts)}"
+    known = [f"the {records}", f"the {domain.n_features} columns and their names"]
+    if domain.bounds is not None:
+        known.append("the bounds of each column, as they were declared")
+    elif release.norm_is_private:
+        known.append("a bound of a record's norm, which was found with a part of the budget")
+    else:
+        known.append("a bound of a record's norm, as it was declared")
+    return "; ".join(known).capitalize() + "."
+
+
+def _mechanism(release: Release) -> str:
+    event = release.event
+    if event.mechanism == "paper":
+        proof = "" if event.keeps_budget else " It does not keep the ε that was asked for; the one shown holds."
+        return f"Gaussian noise as in Algorithm 1 of Su, Guo and Zhang, classical calibration.{proof}"
+    rounds = "one answer" if event.rounds == "one" else f"{len(release.rounds)} answers in adaptive rounds, one charge"
+    if isinstance(release, MergedRelease):
+        rounds = f"{len(release.parts)} sites, each with a release and a charge of its own"
+    return (
+        f"Discrete Gaussian noise on exact integer sums, analytic calibration; {rounds}. Records were clipped "
+        "to their bounds before they were summed."
+    )
+
+
+def _seeded(event: ReleaseEvent) -> str:
+    if event.seeded:
+        return "YES. The noise came from a known seed. This is a simulation, and nothing is private."
+    return "No. The noise came from the operating system's entropy."
+
+
+def _charged(event: ReleaseEvent) -> str:
+    if event.seeded:
+        return "μ = ∞: a ledger counts a seeded release as the end of the budget."
+    four = 0.5 * math.erfc(-event.mu / math.sqrt(2.0)) + 4.0 * event.eta  # four times the same: twice μ
+    return (
+        "A release does not know of others about the same people; the ledger of the publisher does, ask for its total. "
+        f"This one counts as μ = {event.mu:.6g} of Gaussian differential privacy (lattice term η = {event.eta:.2g}). "
+        f"Releases add up in μ²: after four like this the attacker above is right at most {_up(four)} times in 1,000."
+    )

@@ -1,0 +1,141 @@
+"""Everything that a report shows, computed from a release."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphveil._random import generator_for
+from graphveil.exceptions import PrivacyWarning
+from graphveil.metrics import partial_correlations
+from graphveil.recovery.edge_intervals import EdgeIntervals, edge_intervals
+from graphveil.recovery.estimate import Recovered, cautions, recover
+from graphveil.recovery.network import Network, find_network, network_path
+from graphveil.released.release import Release
+
+__all__ = ["Content", "Spectrum", "content_of", "neighbourly_order"]
+
+Matrix = NDArray[np.float64]
+
+_LEVEL, _FDR = 0.95, 0.1
+_EDGES_A_COLUMN, _LEAST_EDGES = 8, 200  # the path ends where there are more: nobody sees anything in them
+_NOISE_DRAWS = 9
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenvalues of the correlation matrix, descending, before and after denoising.
+
+    Attributes
+    ----------
+    before, after : (p,) arrays
+    edge : float
+        What privacy noise alone would reach, in the median.
+    """
+
+    before: Matrix
+    after: Matrix
+    edge: float
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What is shown.
+
+    Attributes
+    ----------
+    names : tuple of str
+    found : Recovered
+    path : list of Network
+        From no edge down; ``path[chosen]`` is the network that is fitted.
+    chosen : int
+    intervals : EdgeIntervals
+    sure : (p, p) array of bool
+        Pairs that noise is unlikely to have made, at a false discovery rate of a tenth.
+    estimate : (p, p) array
+        Partial correlations: those of the intervals, or the denoised ones where there are none.
+    order : (p,) array of int
+        Columns so that neighbours stand together.
+    spectrum : Spectrum
+    notes : tuple of str
+        What a reader must know before believing anything.
+    """
+
+    names: tuple[str, ...]
+    found: Recovered
+    path: list[Network]
+    chosen: int
+    intervals: EdgeIntervals
+    sure: NDArray[np.bool_]
+    estimate: Matrix
+    order: NDArray[np.intp]
+    spectrum: Spectrum
+    notes: tuple[str, ...]
+
+
+def content_of(release: Release) -> Content:
+    """Recover, fit the whole path, and judge every edge: from published numbers alone."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it
+        found = recover(release)
+    names, p = release.column_names, len(found.precision)
+    network = find_network(found.noisy, found.n_eff, "auto", generator_for(release.checksum, "network"))
+    most = max(_LEAST_EDGES, _EDGES_A_COLUMN * p, 2 * network.solution.n_edges)
+    path = network_path(found.noisy, network, most)
+    generator = generator_for(release.checksum, "edges")
+    intervals = edge_intervals(found.noisy, network, found.n_eff, _LEVEL, generator, names)
+    estimate = intervals.estimate if intervals.reason is None else found.partial_correlations
+    return Content(
+        names=names,
+        found=found,
+        path=path,
+        chosen=next(k for k, point in enumerate(path) if point is network),
+        intervals=intervals,
+        sure=intervals.select(fdr=_FDR),
+        estimate=estimate,
+        order=neighbourly_order(partial_correlations(network.solution.precision)),
+        spectrum=_spectrum(found, release),
+        notes=tuple(_notes(release, found, intervals)),
+    )
+
+
+def neighbourly_order(strength: Matrix) -> NDArray[np.intp]:
+    """Leaves of a tree of average links, turned so that neighbours are alike."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(strength) < 3:
+        return np.arange(len(strength))
+    apart = 1.0 - np.abs(strength)
+    np.fill_diagonal(apart, 0.0)
+    tree = linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
+    return np.asarray(leaves_list(tree), dtype=np.intp)
+
+
+def _spectrum(found: Recovered, release: Release) -> Spectrum:
+    spread = 1.0 / np.sqrt(np.diag(found.covariance))
+    scale = np.outer(spread, spread)
+    generator = generator_for(release.checksum, "spectrum")
+    reach = [np.abs(_eigenvalues(found.noisy.draw_privacy(generator) * scale)).max() for _ in range(_NOISE_DRAWS)]
+    return Spectrum(
+        _eigenvalues(found.noisy.matrix * scale), _eigenvalues(found.covariance * scale), float(np.median(reach))
+    )
+
+
+def _eigenvalues(matrix: Matrix) -> Matrix:
+    return np.asarray(np.linalg.eigvalsh(matrix)[::-1])
+
+
+def _notes(release: Release, found: Recovered, intervals: EdgeIntervals) -> list[str]:
+    notes = []
+    if release.seeded:
+        notes.append("The noise was seeded: this is a simulation, and nothing in it is private.")
+    if not release.seeded and release.budget.delta >= 1.0 / release.n_samples:
+        notes.append(
+            f"δ = {release.budget.delta:g} is at least 1/n: publishing one record at random would satisfy it. "
+            "Choose it well below."
+        )
+    if intervals.reason is not None:
+        notes.append(f"{intervals.reason} Every edge could have been made by the noise.")
+    return notes + cautions(release, found)

@@ -1,0 +1,279 @@
+"""The exact answer to each question in ``spec/queries.py``, as integers, before noise.
+
+Guarantee
+---------
+Every statistic is a sum over rows of a function of one integer row, computed without rounding: the same bits
+whatever the order, the batches, the merges or the threads. Proofs: ``privacy/proofs/quantisation.md``,
+``privacy/proofs/whitening.md``, ``privacy/proofs/columns.md``.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from graphveil.rows.encoding import encode_mapped, map_rows, row_norms
+from graphveil.rows.exact_sums import ExactMoments, joined, split
+from graphveil.rows.statistic import Statistic
+from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query, RowMap
+from graphveil.spec.row_space import RowSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.float64]
+
+_CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer
+_SMALL = 10**6  # multiplications up to which OpenBLAS takes a kernel for small matrices, faster by a third
+
+__all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMoments", "statistic_for"]
+
+
+class RowMoments(Statistic):
+    """Moments of the rows of the domain, with what the release appends to them."""
+
+    __slots__ = ("_layout", "_moments")
+
+    def __init__(self, layout: MomentLayout) -> None:
+        self._layout = layout
+        self._moments = ExactMoments(layout.size)
+
+    def update(self, encoded: "Rows") -> None:
+        self._moments.update(encoded)
+
+    def merge(self, other: Self) -> None:
+        self._moments.merge(other._moments)
+
+    def words(self) -> "NDArray[np.int64]":
+        return self._moments.words()
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        self._moments.add_words(words)
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        return _coordinates(self._moments, self._layout)
+
+
+class _Mapped:
+    """(clip(k) - centre) · matrix, exactly, a few rows at a time in memory that stays in the cache.
+
+    The product of the centre is subtracted from the products of rows: unless the window cuts, rows need no copy.
+    """
+
+    __slots__ = ("arguments", "product")
+
+    def __init__(self, row_map: RowMap, edge: float) -> None:
+        p = row_map.centre.size
+        rows = _rows_at_a_time(p)
+        matrix = np.ascontiguousarray(row_map.matrix)
+        offset, inside = row_map.centre @ matrix, np.empty((rows, p))
+        self.arguments = (row_map.cuts(edge), row_map.low, row_map.high, matrix, offset, inside)
+        self.product = np.empty((rows, p))
+
+    def pieces(self, encoded: "Rows") -> "Iterator[tuple[slice, Rows]]":
+        """Mapped rows with their places; each is overwritten by the next."""
+        cuts, low, high, matrix, offset, inside = self.arguments
+        for start in range(0, len(encoded), len(inside)):
+            rows = encoded[start : start + len(inside)]
+            n = len(rows)
+            map_rows(rows, cuts, low, high, matrix, offset, inside[:n], self.product[:n])
+            yield slice(start, start + n), self.product[:n]
+
+
+class MappedMoments(Statistic):
+    """Moments of mapped rows, shortened to a norm; or of what that shortening cut off.
+
+    ``edge`` is what no coordinate of the rows exceeds, if that is known: a window that is as wide need not be applied.
+    """
+
+    __slots__ = ("_arguments", "_constant", "_encoded", "_layout", "_mapped", "_moments")
+
+    def __init__(
+        self, query: Moments | Excess, lattice: RowLattice, layout: MomentLayout, edge: float = math.inf
+    ) -> None:
+        assert query.row_map is not None
+        self._mapped, self._layout, self._constant = _Mapped(query.row_map, edge), layout, lattice.constant
+        inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
+        self._arguments = (inner, norm, lattice.ball, float(lattice.row_square))
+        self._encoded = np.empty((0, layout.size))
+        self._moments = ExactMoments(layout.size)
+
+    def update(self, encoded: "Rows") -> None:
+        if len(self._encoded) < len(encoded):
+            self._encoded = np.full((len(encoded), self._layout.size), float(self._constant))
+        out = self._encoded[: len(encoded)]
+        encode_mapped(encoded, *self._mapped.arguments, self._mapped.product, *self._arguments, out)
+        self._moments.update(out)
+
+    def merge(self, other: Self) -> None:
+        self._moments.merge(other._moments)
+
+    def words(self) -> "NDArray[np.int64]":
+        return self._moments.words()
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        self._moments.add_words(words)
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        return _coordinates(self._moments, self._layout)
+
+
+class NormCounter(Statistic):
+    """How many mapped rows, or raw ones, have a norm in each bin; ``edge`` as for :class:`MappedMoments`."""
+
+    __slots__ = ("_counts", "_edges", "_mapped")
+
+    def __init__(self, query: NormCounts, edge: float = math.inf) -> None:
+        self._mapped, self._edges = None if query.row_map is None else _Mapped(query.row_map, edge), query.edges
+        self._counts = np.zeros(query.edges.size + 1, dtype=np.int64)
+
+    def update(self, encoded: "Rows") -> None:
+        norms = np.empty(len(encoded))
+        if self._mapped is None:
+            row_norms(encoded, norms)
+        else:
+            for place, exact in self._mapped.pieces(encoded):
+                row_norms(exact, norms[place])
+        bins = np.searchsorted(self._edges, norms, side="right")
+        self._counts += np.bincount(bins, minlength=self._counts.size)
+
+    def merge(self, other: Self) -> None:
+        self._counts += other._counts
+
+    def words(self) -> "NDArray[np.int64]":
+        return self._counts.ravel()
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        self._counts += words.reshape(self._counts.shape)
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        return {"counts": self._counts.astype(object)}
+
+
+class ColumnTotals(Statistic):
+    """Σk and Σk² of every column inside a window: enough for means, and for squares about any centre."""
+
+    __slots__ = ("_high", "_low", "_rows", "_squares", "_sums")
+
+    def __init__(self, low: "Rows", high: "Rows") -> None:
+        self._low, self._high, self._rows = low, high, 0
+        self._sums = np.zeros(low.size, dtype=object)
+        self._squares = np.zeros(low.size, dtype=object)
+
+    def update(self, encoded: "Rows") -> None:
+        inside = np.clip(encoded, self._low, self._high)
+        self._rows += len(inside)
+        self._sums = self._sums + inside.sum(axis=0).astype(np.int64).astype(object)
+        # At most 2¹³ rows of squares of at most 2⁴⁰: the float sum is exact.
+        self._squares = self._squares + (inside**2).sum(axis=0).astype(np.int64).astype(object)
+
+    def merge(self, other: Self) -> None:
+        self._rows += other._rows
+        self._sums = self._sums + other._sums
+        self._squares = self._squares + other._squares
+
+    def words(self) -> "NDArray[np.int64]":
+        return split(np.concatenate([[self._rows], self._sums, self._squares]))
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        rows, *others = joined(words)
+        self._rows += rows
+        sums, squares = np.array(others, dtype=object).reshape(2, -1)
+        self._sums, self._squares = self._sums + sums, self._squares + squares
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        """Weighted sums, or weighted squares expanded about a centre, in Python integers."""
+        assert isinstance(query, ColumnMeans | ColumnSquares)
+        which = query.columns.astype(np.intp)
+        weights, sums = _whole(query.weights), self._sums[which]
+        if isinstance(query, ColumnMeans):
+            return {"means": weights * sums}
+        centre = _whole(query.centre)[which]
+        return {"squares": weights * (self._squares[which] - 2 * centre * sums + self._rows * centre * centre)}
+
+
+class CellCounter(Statistic):
+    """How many rows fall into each cell of some columns, at every level."""
+
+    __slots__ = ("_columns", "_counts", "_levels")
+
+    def __init__(self, query: CellCounts, levels: int) -> None:
+        self._columns = query.columns.astype(np.intp)
+        self._levels = levels
+        self._counts = np.zeros((self._columns.size, 2 ** CELL_LEVELS[0]), dtype=np.int64)
+
+    def update(self, encoded: "Rows") -> None:
+        finest = CELL_LEVELS[0]
+        steps = encoded[:, self._columns].astype(np.int64) + self._levels
+        cells = (steps << finest) // (2 * self._levels + 1)
+        size = self._counts.shape[1]
+        self._counts += np.stack([np.bincount(column, minlength=size) for column in cells.T])
+
+    def merge(self, other: Self) -> None:
+        self._counts += other._counts
+
+    def words(self) -> "NDArray[np.int64]":
+        return self._counts.ravel()
+
+    def add_words(self, words: "NDArray[np.int64]") -> None:
+        self._counts += words.reshape(self._counts.shape)
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        finest = CELL_LEVELS[0]
+        coarser = [
+            self._counts.reshape(len(self._counts), 2**level, 2 ** (finest - level)).sum(axis=2)
+            for level in CELL_LEVELS
+        ]
+        return {"cells": np.concatenate(coarser, axis=1).ravel().astype(object)}
+
+
+def _rows_at_a_time(p: int) -> int:
+    """Few enough for the cache and for fast small products; but with fewer, reading the matrix costs the most."""
+    few = min(_CACHED // p, _SMALL // p**2)
+    if few >= 100:
+        return few
+    return 128 if p <= 512 else 1024  # beyond, the matrix itself leaves the cache of a core
+
+
+def _whole(values: "Rows") -> "NDArray[Any]":
+    return values.astype(np.int64).astype(object)
+
+
+def _coordinates(moments: ExactMoments, layout: MomentLayout) -> "dict[str, NDArray[Any]]":
+    diagonal, off_diagonal = layout.split(moments.total())
+    return {"diagonal": diagonal, "off_diagonal": off_diagonal, "trace": diagonal.sum(keepdims=True)}
+
+
+# ------------------------------------------------------------------ which statistic answers which query
+def statistic_for(query: Query, space: RowSpace) -> Statistic:
+    """An empty statistic that sums what ``query`` asks for."""
+    return _STATISTICS[type(query)](query, space)
+
+
+def _column_totals(query: ColumnMeans | ColumnSquares, space: RowSpace) -> Statistic:
+    return ColumnTotals(query.low, query.high)
+
+
+def _cell_counter(query: CellCounts, space: RowSpace) -> Statistic:
+    return CellCounter(query, space.known_lattice.levels)
+
+
+def _norm_counter(query: NormCounts, space: RowSpace) -> Statistic:
+    return NormCounter(query, space.edge)
+
+
+def _moments(query: Moments | Excess, space: RowSpace) -> Statistic:
+    lattice, layout = query.geometry(space)
+    return RowMoments(layout) if query.row_map is None else MappedMoments(query, lattice, layout, space.edge)
+
+
+_STATISTICS: dict[type[Query], Callable[[Any, RowSpace], Statistic]] = {
+    ColumnMeans: _column_totals,
+    ColumnSquares: _column_totals,
+    CellCounts: _cell_counter,
+    NormCounts: _norm_counter,
+    Moments: _moments,
+    Excess: _moments,
+}

@@ -1,0 +1,56 @@
+"""Labels as further columns, so that one release of all columns together knows class shares and class means."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil.rows.parallel import as_floats
+from graphveil.rows.sources import Blocks, open_source
+from graphveil.spec.augmentation import Labels
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from graphveil.rows.sources import Block
+
+__all__ = ["WithIndicators", "labelled_rows"]
+
+
+def labelled_rows(source: Any, domain: Domain, labels: Labels) -> tuple[Blocks, Domain]:
+    """Rows with an indicator column for each class but the last, and the domain of all columns together.
+
+    What comes back is a source for :func:`graphveil.release`. The domain must have bounds.
+    """
+    blocks = open_source(source, domain, labels)
+    domain = domain.matched_to(blocks.columns, blocks.n_features)
+    wide = WithIndicators(blocks, labels.classes)
+    extra = wide.n_features - blocks.n_features
+    bounds = tuple(
+        [*(end if isinstance(end, tuple) else (end,) * blocks.n_features), *[value] * extra]
+        for end, value in zip(domain.bounds, (0.0, 1.0), strict=True)
+    )
+    return wide, replace(domain, columns=wide.columns, n_features=wide.n_features, bounds=bounds)
+
+
+class WithIndicators(Blocks):
+    """Rows and, for every class but the last, a column that is 1 for its rows and 0 for others.
+
+    An unknown or missing label puts an equal part into every class: 1/(number of classes) in each column. Each new
+    row is a function of its own record alone.
+    """
+
+    def __init__(self, labelled: Blocks, classes: tuple[str | int | bool, ...]) -> None:
+        self._labelled, self._count = labelled, len(classes)
+        names = [f"class {name}" for name in classes[:-1]]
+        self.columns = None if labelled.columns is None else (*labelled.columns, *names)
+        self.n_features = labelled.n_features + len(names)
+
+    def read(self) -> "Iterator[Block]":
+        for rows, codes in self._labelled.read():
+            assert codes is not None
+            wide = np.empty((len(rows), self.n_features))
+            wide[:, : rows.shape[1]] = as_floats(rows)
+            wide[:, rows.shape[1] :] = codes[:, None] == np.arange(self._count - 1)
+            wide[codes < 0, rows.shape[1] :] = 1.0 / self._count
+            yield wide, None

@@ -1,0 +1,182 @@
+"""One pass over the rows with all cores: read a block, clip it, add it to every statistic that is asked for.
+
+The calling thread reads, because a source may belong to it; workers decode what can be decoded anywhere, clip and sum.
+Sums are exact, so they may take pieces in any order. For moderate widths every worker has its own sums and a BLAS
+limited to one thread; nested thread pools cost a factor of two. For wide rows the product dominates everything and has
+p² numbers, so one sum with a threaded BLAS is both faster and smaller.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
+from queue import Empty, Full, Queue
+from threading import Event
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import config
+from threadpoolctl import threadpool_limits
+
+from graphveil.exceptions import GuaranteeError
+from graphveil.rows.encoding import Encoder, RawRows
+from graphveil.rows.partitions import Partitions
+from graphveil.rows.sources import Blocks
+from graphveil.rows.statistic import Statistic
+from graphveil.spec.quantization import EXACT_ROWS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from graphveil.rows.sources import Block, Deferred
+
+__all__ = ["accumulate", "as_floats", "sum_blocks"]
+
+_PIECE_ENTRIES = 2**18  # 2 MB of encoded rows stay near a core's cache,
+_PIECE_ROWS = 2**10  # but the BLAS wants its sums at least this long
+_WIDE = 1024
+
+Encoding = Encoder | RawRows
+# Called once per piece, and in the end, with the number of rows that are summed so far.
+Progress = Callable[[int], None]
+Tally = list[int]
+Sums = tuple[int, list[Statistic]]
+
+
+def accumulate(
+    blocks: Blocks,
+    encoder: Encoding,
+    statistics: Callable[[], list[Statistic]],
+    progress: Progress | None = None,
+) -> Sums:
+    """Number of rows, and every statistic over all of them; an interruption stops within one piece."""
+    if isinstance(blocks, Partitions):
+        return blocks.accumulate(encoder, statistics, progress)
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    pieces = _pieces(blocks, encoder.width)
+    begun = list(islice(pieces, 2))
+    pieces = chain(begun, pieces)
+    if encoder.width > _WIDE or workers == 1 or len(begun) < 2:  # threads take longer to start than one piece to sum
+        tally = [0]
+        n_rows, totals = _sum(_reported(pieces, [tally], progress), encoder, statistics(), tally)
+    else:
+        n_rows, totals = _sum_together(pieces, encoder, statistics, progress, workers)
+    if progress is not None:
+        progress(n_rows)
+    return n_rows, totals
+
+
+def _sum_together(
+    pieces: "Iterator[Block | Deferred]",
+    encoder: Encoding,
+    statistics: Callable[[], list[Statistic]],
+    progress: Progress | None,
+    workers: int,
+) -> Sums:
+    """Every worker has its own sums; they are merged in the end."""
+    waiting: Queue[Block | Deferred | None] = Queue(maxsize=2 * workers)
+    over = Event()
+    tallies: list[Tally] = [[0] for _ in range(workers)]
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        try:
+            futures = [pool.submit(_sum, _taken(waiting, over), encoder, statistics(), tally) for tally in tallies]
+            for piece in _reported(pieces, tallies, progress):
+                _hand_over(waiting, piece, futures)
+            for _ in futures:
+                _hand_over(waiting, None, futures)
+            (n_rows, totals), *others = [future.result() for future in futures]
+        finally:
+            over.set()  # whatever happened, and however often it is interrupted: no worker waits for more
+    for more_rows, parts in others:
+        n_rows += more_rows
+        for total, part in zip(totals, parts, strict=True):
+            total.merge(part)
+    return n_rows, totals
+
+
+def sum_blocks(blocks: "Iterator[Block]", encoder: Encoding, statistics: list[Statistic]) -> Sums:
+    """The same of given blocks, in this thread."""
+    return _sum(blocks, encoder, statistics, [0])
+
+
+def _reported(
+    pieces: "Iterator[Block | Deferred]", tallies: list[Tally], progress: Progress | None
+) -> "Iterator[Block | Deferred]":
+    """Tell ``progress``, in the calling thread, how many rows the workers have summed."""
+    for piece in pieces:
+        yield piece
+        if progress is not None:
+            progress(sum(tally[0] for tally in tallies))
+
+
+def _taken(waiting: "Queue[Block | Deferred | None]", over: Event) -> "Iterator[Block | Deferred]":
+    """Pieces until None comes, or until the pass is over because something failed."""
+    while not over.is_set():
+        try:
+            piece = waiting.get(timeout=0.1)
+        except Empty:
+            continue
+        if piece is None:
+            return
+        yield piece
+
+
+def _hand_over(
+    waiting: "Queue[Block | Deferred | None]", piece: "Block | Deferred | None", futures: "list[Future[Sums]]"
+) -> None:
+    """Put a piece; should a worker have failed, raise what it raised."""
+    while True:
+        for future in futures:
+            if future.done():
+                future.result()
+        try:
+            return waiting.put(piece, timeout=0.1)
+        except Full:
+            continue
+
+
+def _sum(pieces: "Iterator[Block | Deferred]", encoder: Encoding, statistics: list[Statistic], tally: Tally) -> Sums:
+    # In kernels that are not compiled integers of numpy overflow, and a value decides whether that is an error.
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        raise GuaranteeError(
+            "NUMBA_DISABLE_JIT is set, and what is proved of the kernels holds for compiled ones. Unset it."
+        )
+    step = _piece_rows(encoder.width)
+    buffer = np.empty((step, encoder.width))
+    for piece in pieces:
+        for rows, codes in piece() if callable(piece) else [piece]:
+            for start in range(0, len(rows), step):
+                part = slice(start, start + step)
+                encoded = buffer[: len(rows[part])]
+                encoder.encode(as_floats(rows[part]), None if codes is None else codes[part], encoded)
+                for statistic in statistics:
+                    statistic.update(encoded)
+                tally[0] += len(encoded)
+    return tally[0], statistics
+
+
+def _piece_rows(width: int) -> int:
+    return min(EXACT_ROWS, max(_PIECE_ROWS, _PIECE_ENTRIES // width))
+
+
+def _pieces(blocks: Blocks, width: int) -> "Iterator[Block | Deferred]":
+    """Cut blocks to size, so that workers share them; what is still to be decoded is shared as it is."""
+    step = _piece_rows(width)
+    for block in blocks.fetch():
+        if callable(block):
+            yield block
+            continue
+        rows, codes = block
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            # A worker looks at a piece later, when the source may have filled the memory of a batch anew.
+            piece = rows[part].copy() if blocks.overwritten else rows[part]
+            yield piece, None if codes is None else codes[part]
+
+
+def as_floats(rows: "NDArray[np.generic]") -> "NDArray[np.float64]":
+    """C-contiguous, aligned float64; masked values become NaN."""
+    with np.errstate(all="ignore"):  # a warning about a cast would tell something about a value
+        if isinstance(rows, np.ma.MaskedArray):
+            rows = np.ma.filled(rows.astype(np.float64), np.nan)
+        return np.require(rows, dtype=np.float64, requirements=["C", "ALIGNED", "ENSUREARRAY"])

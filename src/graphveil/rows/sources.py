@@ -1,0 +1,345 @@
+"""Sources of rows: arrays, data frames, files, and collections of batches, all read through one small interface.
+
+What may go wrong is decided by the schema (types, shapes, names) and by I/O, never by a value: types are not inferred
+from values, and what a foreign library says about a value it dislikes is dropped: an error message is published.
+Argument: ``privacy/proofs/totality.md`` (theorem 7).
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil.exceptions import SourceError
+from graphveil.rows.arrow import Selection, batch_rows
+from graphveil.rows.labels import codes_of
+from graphveil.rows.sanitized_errors import call_foreign, iterate_foreign
+from graphveil.rows.statistic import Unreleased
+from graphveil.spec.augmentation import Augment, Labels
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Block = tuple[NDArray[np.generic], NDArray[np.intp] | None]
+    Deferred = Callable[[], Iterator[Block]]  # blocks still to be made, by any thread
+
+__all__ = ["Blocks", "open_batch", "open_source"]
+
+_LONG_INTEGERS = ("HUGEINT", "UHUGEINT", "Int128", "UInt128")  # of DuckDB and polars; Arrow has none of 128 bits
+_KINDS = (
+    "a 2-D numeric numpy array, a data frame (pandas, polars, pyarrow, DuckDB, Dask, Spark), the path of files, a "
+    "collection of batches, or a function that starts one"
+)
+
+
+class Blocks(Unreleased):
+    """Rows that can be read several times: a subclass has ``fetch``, or ``read`` where there is nothing to defer."""
+
+    columns: tuple[str, ...] | None
+    n_features: int
+    overwritten = False  # whether what ``read`` has yielded may change when it goes on
+    counted = False  # whether ``count`` knows without a pass over the rows
+
+    def read(self) -> "Iterator[Block]":
+        """Start a new pass over all rows: (rows, class codes or None), block by block."""
+        for part in self.fetch():
+            yield from part() if callable(part) else [part]
+
+    def fetch(self) -> "Iterator[Block | Deferred]":
+        """Start a new pass, and leave the work on a part that any thread may do to the caller."""
+        yield from self.read()
+
+    def count(self) -> int:
+        """Number of rows, by a pass over them where nothing else tells."""
+        return sum(len(rows) for rows, _ in self.read())
+
+    def kept(self) -> AbstractContextManager[None]:
+        """While this is open, passes come one after the other: rows that are far away may be kept at hand."""
+        return nullcontext()
+
+
+def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
+    """Check the schema of ``source`` against the domain and make it readable.
+
+    Raises
+    ------
+    SourceError
+        With the name of what is wrong (a column, a type, a shape), never with a value.
+    """
+    if isinstance(source, Blocks):
+        _match(source, domain)
+        return source
+    labels = augment if isinstance(augment, Labels) else None
+    given = source
+    if callable(source) and not isinstance(source, Iterable):
+        source = _Factory(source)
+    blocks = open_batch(source, domain, labels)
+    if blocks is not None:
+        return blocks
+    if type(source).__module__.partition(".")[0] in ("dask", "pyspark"):
+        raise SourceError(
+            f"The source is a {_type_name(source)}, whose rows are elsewhere: give a data frame or an array of that "
+            "engine, to gv.release or fit, with no labels beside it."
+        )
+    if not isinstance(source, Iterable) or isinstance(source, bytes | dict | set | frozenset):
+        raise SourceError(f"The source is a {_type_name(source)}. Give {_KINDS}.")
+    first, second = (call_foreign(lambda: iter(source), "opened") for _ in range(2))
+    if first is source or first is second:
+        raise SourceError(
+            f"The source is a {_type_name(given)}, which can be read only once, and a release may read the rows "
+            "several times. Give a list of batches, e.g. list(chunks), or a function that starts anew, e.g. "
+            "lambda: read_chunks(path)."
+        )
+    return _Batches(source, domain, labels)
+
+
+def open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | None:
+    """Open an array, a frame, files or a pair (rows, labels); None for anything else."""
+    if labels is not None and labels.column is None:
+        if not isinstance(source, tuple) or len(source) != 2:
+            if isinstance(source, np.ndarray) or hasattr(source, "__arrow_c_stream__"):
+                raise SourceError("gv.Labels without a column needs a pair (rows, labels) as source.")
+            return None
+        rows = open_batch(source[0], domain, None)
+        if rows is None:
+            return None
+        return _WithLabels(rows, codes_of(source[1], labels))
+    if _names_files(source):
+        from graphveil.rows.files import Files
+
+        blocks = Files([source] if _is_path(source) else source, domain, labels)
+        _match(blocks, domain)
+        return blocks
+    if isinstance(source, np.ndarray):
+        if labels is not None:
+            raise SourceError(
+                "An array has no column names: give gv.Labels no column, and a pair (rows, labels) as source."
+            )
+        return _Array(source, domain)
+    if hasattr(source, "toarray") and hasattr(source, "nnz"):
+        raise SourceError("The source is a sparse matrix: a precision matrix needs dense rows. Give source.toarray().")
+    if type(source).__name__ == "Series":
+        raise SourceError("The source is a Series, one column without a table: give a data frame, e.g. frame[['age']].")
+    if hasattr(source, "__arrow_c_stream__"):
+        return _open_frame(source, domain, labels)
+    return None
+
+
+class _Array(Blocks):
+    """A 2-D numeric array, read in place."""
+
+    counted = True
+
+    def __init__(self, rows: "NDArray[Any]", domain: Domain) -> None:
+        if rows.ndim != 2:
+            raise SourceError(f"An array of rows must have 2 dimensions (rows, columns), this one has {rows.ndim}.")
+        if rows.dtype.kind not in "fiub":
+            raise SourceError(
+                f"An array of rows must hold real numbers or booleans, this one has dtype {rows.dtype.type.__name__}. "
+                "Convert it where you know what the values mean, e.g. with astype(float)."
+            )
+        self.columns, self.n_features = None, rows.shape[1]
+        self._rows = rows
+        _match(self, domain)
+
+    def read(self) -> "Iterator[Block]":
+        yield self._rows, None
+
+    def count(self) -> int:
+        return len(self._rows)
+
+
+class _Frame(Blocks):
+    """Anything with an Arrow C stream; columns are found by name."""
+
+    def __init__(self, frame: Any, selection: Selection) -> None:
+        self.columns, self.n_features = selection.features, len(selection.features)
+        self._frame, self._selection = frame, selection
+        self._open()
+
+    def fetch(self) -> "Iterator[Block | Deferred]":
+        size = batch_rows(self.n_features)
+        for batch in iterate_foreign(self._open()):
+            for start in range(0, batch.num_rows, size):
+                yield partial(self._selection.blocks, batch.slice(start, size))
+
+    def _open(self) -> Any:
+        """Start a stream, with the schema checked: what was checked once could have changed since."""
+        import pyarrow as pa
+
+        reader = call_foreign(lambda: pa.RecordBatchReader.from_stream(self._frame), "opened")
+        self._selection.check_types(reader.schema)
+        return reader
+
+
+class _Factory:
+    """A function that starts an iteration over batches."""
+
+    def __init__(self, start: "Callable[[], Iterable[Any]]") -> None:
+        self._start = start
+
+    def __iter__(self) -> "Iterator[Any]":
+        return iter(self._start())
+
+
+class _WithLabels(Blocks):
+    """Rows with labels that came beside them."""
+
+    def __init__(self, rows: Blocks, codes: "NDArray[np.intp]") -> None:
+        self.columns, self.n_features = rows.columns, rows.n_features
+        self._rows, self._codes = rows, codes
+
+    def read(self) -> "Iterator[Block]":
+        start = 0
+        for rows, _ in self._rows.read():
+            codes = self._codes[start : start + len(rows)]
+            start += len(rows)
+            if start > len(self._codes):
+                break
+            yield rows, codes
+        if start != len(self._codes):
+            raise SourceError(f"There are {len(self._codes)} labels, but another number of rows.")
+
+
+class _Batches(Blocks):
+    """A collection of batches, each with the same columns."""
+
+    overwritten = True  # readers of large files often fill one array again and again
+
+    def __init__(self, batches: Iterable[Any], domain: Domain, labels: Labels | None) -> None:
+        self._batches, self._domain, self._labels = batches, domain, labels
+        opened = self._opened()
+        first = next(opened, None)
+        opened.close()
+        if first is None:
+            raise SourceError("The source has no batch, so it has no columns and no rows.")
+        self.columns, self.n_features = first.columns, first.n_features
+        # The first batch decides for the rest: later ones must have its columns.
+        self._domain = domain.matched_to(first.columns, first.n_features)
+
+    def read(self) -> "Iterator[Block]":
+        for batch in self._opened():
+            yield from batch.read()
+
+    def _opened(self) -> Any:
+        for batch in iterate_foreign(self._batches):
+            if _names_files(batch) or (isinstance(batch, tuple) and batch and _names_files(batch[0])):
+                raise SourceError(
+                    "A batch is a path. Give all paths in one list: then each file is known to count once."
+                )
+            blocks = open_batch(batch, self._domain, self._labels)
+            if blocks is None:
+                pair = "a pair (rows, labels) with rows " if self._labels and self._labels.column is None else ""
+                raise SourceError(
+                    f"A batch is a {_type_name(batch)}; it must be {pair}a 2-D numeric numpy array or a data frame. "
+                    "For lists use numpy.asarray(rows, dtype=float) or pandas.DataFrame(rows)."
+                )
+            yield blocks
+
+
+# ------------------------------------------------------------------ schema
+def _match(blocks: Blocks, domain: Domain) -> None:
+    if blocks.n_features == 0:
+        raise SourceError("The source has no columns.")
+    domain.matched_to(blocks.columns, blocks.n_features)
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | os.PathLike)
+
+
+def _names_files(source: Any) -> bool:
+    return _is_path(source) or (isinstance(source, list | tuple) and bool(source) and all(map(_is_path, source)))
+
+
+def _column_names(frame: Any) -> list[str]:
+    import pyarrow as pa
+
+    if isinstance(frame, pa.RecordBatchReader):
+        raise SourceError("A RecordBatchReader can be read only once. Give the table or data set that it comes from.")
+    if hasattr(frame, "columns") and not callable(frame.columns) and not isinstance(frame, pa.Table | pa.RecordBatch):
+        return call_foreign(
+            lambda: [str(name) for name in frame.columns], "opened"
+        )  # pandas, polars: no value is touched
+    schema = call_foreign(lambda: pa.RecordBatchReader.from_stream(frame).schema, "opened")
+    return [str(name) for name in schema.names]
+
+
+def _open_frame(frame: Any, domain: Domain, labels: Labels | None) -> Blocks:
+    """A data frame: only wanted columns of it, checked by name and by type before a value is converted."""
+    names = _column_names(frame)
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise SourceError(f"Column {twice[0]!r} appears more than once in the source: rename or select columns.")
+    selection = Selection(names, domain, labels)
+    selection.check_names(names)
+    if hasattr(frame, "iloc"):
+        blocks = _open_pandas(frame, names, selection)
+    else:
+        blocks = _Frame(_selected(frame, names, selection), selection)
+    _match(blocks, domain)
+    return blocks
+
+
+def _selected(frame: Any, names: list[str], selection: Selection) -> Any:
+    """Only wanted columns, where the conversion to Arrow would look at values of the others."""
+    if type(frame).__module__.startswith("polars."):
+        schema = call_foreign(lambda: frame.schema, "opened")
+        as_floats = {name: float for name in selection.features if str(schema[name]) in _LONG_INTEGERS}
+        return call_foreign(lambda: frame[selection.wanted].cast(as_floats), "opened")
+    if hasattr(frame, "project"):  # a relation of DuckDB: what is not wanted is not even read
+        kinds = call_foreign(lambda: dict(zip(names, map(str, frame.types), strict=True)), "opened")
+        wanted = ", ".join(_expression(name, kinds[name]) for name in selection.wanted)
+        return call_foreign(lambda: frame.project(wanted), "opened")
+    return frame
+
+
+def _expression(name: str, kind: str) -> str:
+    """A column of a relation; DuckDB would hand over long integers as decimals, some of them with another sign."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    return f"cast({quoted} as double) as {quoted}" if kind in _LONG_INTEGERS else quoted
+
+
+def _open_pandas(frame: Any, names: list[str], selection: Selection) -> Blocks:
+    """A frame of pandas, which converts as a whole: types are found without values, labels are looked up one by one."""
+    import pyarrow as pa
+
+    wanted, places = selection.wanted, [names.index(name) for name in selection.wanted]
+    empty = call_foreign(lambda: [frame.iloc[:0, place] for place in places], "opened")
+    types = [(name, _arrow_type(name, column)) for name, column in zip(wanted, empty, strict=True)]
+    selection.check_types(call_foreign(lambda: pa.schema(types), "opened"))  # a name may be no text that Arrow knows
+    frame = call_foreign(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
+    if selection.labels is None or selection.labels.column is None:
+        return _Frame(frame, selection)
+    *features, label = wanted
+    codes = codes_of(call_foreign(lambda: list(frame[label]), "read"), selection.labels)
+    return _WithLabels(_Frame(frame[features], selection.without_labels()), codes)
+
+
+def _arrow_type(name: str, empty: Any) -> Any:
+    """The type that a column of pandas has in Arrow, found on an empty one: no value has a say."""
+    import pyarrow as pa
+
+    categories = getattr(empty.dtype, "categories", None)
+    if categories is not None:
+        empty = categories[:0].to_series()
+    dtype = empty.dtype
+    shown = str(dtype) if isinstance(dtype, np.dtype) else type(dtype).__name__
+    # Of objects Arrow would infer a type from the values, and complain about one of them by name; it takes an empty
+    # column of swapped bytes, and no other.
+    if shown != "object" and getattr(dtype, "isnative", True):
+        with suppress(Exception):
+            return pa.Array.from_pandas(empty).type
+    raise SourceError(
+        f"Column {name!r} has dtype {shown}, which declares no type that can be read. Convert it to a number (or a "
+        "label to str) where you know what it means."
+    )
+
+
+def _type_name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
