@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 import graphveil as gv
 from graphveil.auditing.attacker import Attacker
 from graphveil.auditing.neighbours import PAIRS
-from graphveil.spec.rounding import written_up
+from graphveil.spec.rounding import format_round_up
 
 HERE = Path(__file__).parent
 DELTA = 1e-6
@@ -34,7 +34,7 @@ def record():
         for epsilon in EPSILONS:
             mu = gv.Budget(epsilon, DELTA).mu
             found = [float(ndtr(ndtri(rate) + mu)) for rate in (0.01, 0.001)]
-            row = [epsilon, *(written_up(value, 4) for value in (mu, float(ndtr(mu / 2)), *found))]
+            row = [epsilon, *(format_round_up(value, 4) for value in (mu, float(ndtr(mu / 2)), *found))]
             writer.writerow(row)
             print(*row)
 

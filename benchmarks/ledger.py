@@ -24,7 +24,7 @@ import numpy as np
 import graphveil as gv
 from graphveil.exceptions import BudgetExceeded
 from graphveil.privacy.calibration import analytic_mu
-from graphveil.spec.gdp import epsilon_of
+from graphveil.spec.gdp import epsilon_from_mu
 
 RESULTS = Path(__file__).parent / "results" / "ledger.json"
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -35,7 +35,7 @@ EACH = gv.Budget(0.05, 1e-6)
 def room_for(releases):
     """A budget into which exactly so many releases fit."""
     mu = analytic_mu(EACH) * (releases + 0.5) ** 0.5
-    return gv.Budget(epsilon_of(mu, EACH.delta * (1.0 - 2.0**-10)), EACH.delta)
+    return gv.Budget(epsilon_from_mu(mu, EACH.delta * (1.0 - 2.0**-10)), EACH.delta)
 
 
 def release(ledger, key):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil.privacy.calibration import analytic_mu, lattice_allowance
+from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.request import Request
@@ -24,7 +24,7 @@ def event(epsilon=0.5, delta=1e-6, *, seeded=False, rows_per_person=1, mu=None):
     """What the gate would charge for an adaptive release."""
     budget = gv.Budget(epsilon, delta)
     mu = analytic_mu(budget) if mu is None else mu
-    eta = lattice_allowance(budget)
+    eta = grid_eta_budget(budget)
     return ReleaseEvent(budget, mu, eta, "default", "adaptive", 100, rows_per_person, "replace", seeded=seeded)
 
 

@@ -24,11 +24,11 @@ class Total(Statistic):
     def merge(self, other):
         self.moments.merge(other.moments)
 
-    def words(self):
-        return self.moments.words()
+    def to_words(self):
+        return self.moments.to_words()
 
-    def add_words(self, words):
-        self.moments.add_words(words)
+    def add_from_words(self, words):
+        self.moments.add_from_words(words)
 
     def answer(self, query):
         return {"total": self.moments.total()}
@@ -37,7 +37,7 @@ class Total(Statistic):
 def exact_sums(source, domain, make, augment=None):
     """Number of rows and the results of statistics over a source, with its encoder."""
     blocks = open_source(source, domain, augment)
-    domain = domain.matched_to(blocks.columns, blocks.n_features)
+    domain = domain.resolve(blocks.columns, blocks.n_features)
     encoder = Encoder(domain, augment, shift=augment is not None)
     n_rows, found = accumulate(blocks, encoder, lambda: make(encoder))
     return n_rows, found, encoder, MomentLayout(blocks.n_features, augment)
@@ -56,7 +56,7 @@ def exact_total(source, domain, augment=None):
 def encoded(rows, domain, augment=None, codes=None):
     """Integer rows."""
     rows = np.ascontiguousarray(rows, dtype=float)
-    encoder = Encoder(domain.matched_to(None, rows.shape[1]), augment, shift=augment is not None)
+    encoder = Encoder(domain.resolve(None, rows.shape[1]), augment, shift=augment is not None)
     out = np.empty((len(rows), encoder.width))
     encoder.encode(rows, codes, out)
     return out

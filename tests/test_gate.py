@@ -23,7 +23,7 @@ WIDE = gv.Domain(bounds=([-4, -6, -6], [10, 6, 4]))
 def test_second_moment_about_the_origin():
     item = gv.release(ROWS, domain=WIDE, budget=GENEROUS, assume_centered=True, adaptive=False)
     assert item.location is None
-    np.testing.assert_array_equal(item.origin, np.zeros(3))
+    np.testing.assert_array_equal(item.moment_center, np.zeros(3))
     np.testing.assert_allclose(item.second_moment, ROWS.T @ ROWS / len(ROWS), atol=5 * item.noise_sd.max() + 1e-3)
     np.testing.assert_array_equal(item.second_moment, item.second_moment.T)
 
@@ -32,7 +32,7 @@ def test_mean_and_covariance():
     item = gv.release(ROWS, domain=WIDE, budget=GENEROUS, adaptive=False)
     np.testing.assert_allclose(item.location, ROWS.mean(axis=0), atol=1e-3)
     np.testing.assert_allclose(item.second_moment, np.cov(ROWS.T), atol=5 * item.noise_sd.max() + 1e-3)
-    np.testing.assert_array_equal(item.origin, item.location)
+    np.testing.assert_array_equal(item.moment_center, item.location)
 
 
 def test_class_counts_and_class_means():
@@ -43,8 +43,8 @@ def test_class_counts_and_class_means():
         np.testing.assert_allclose(item.class_counts, [(labels == "low").sum(), (labels == "high").sum()], atol=20)
         means = [ROWS[labels == name].mean(axis=0) for name in ("low", "high")]
         np.testing.assert_allclose(item.class_locations, means, atol=5e-3)
-        np.testing.assert_allclose(item.origin, [3, 0, -1])
-        centred = ROWS - item.origin
+        np.testing.assert_allclose(item.moment_center, [3, 0, -1])
+        centred = ROWS - item.moment_center
         np.testing.assert_allclose(item.second_moment, centred.T @ centred / len(ROWS), atol=0.01)
 
 

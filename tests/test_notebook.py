@@ -41,7 +41,7 @@ def read(shown):
     return " ".join(tags.words)
 
 
-@pytest.mark.parametrize("kind", [gv.PrivatePrecision, gv.PrivateGraphicalLasso, gv.PrivateRidge])
+@pytest.mark.parametrize("kind", [gv.PrivatePrecision, gv.PrivateGraphicalLasso, gv.PrivateRidgePrecision])
 def test_estimators(rows, kind):
     model = kind(**OPTIONS)
     assert "not fitted" in read(model._repr_html_())

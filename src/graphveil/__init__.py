@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphveil.estimators.graphical_lasso import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.lda import PrivateLDA as PrivateLDA
     from graphveil.estimators.precision import PrivatePrecision as PrivatePrecision
-    from graphveil.estimators.ridge import PrivateRidge as PrivateRidge
+    from graphveil.estimators.ridge import PrivateRidgePrecision as PrivateRidgePrecision
     from graphveil.gate import release as release
     from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning import plan as plan
@@ -52,7 +52,7 @@ _HOME = {
     "PrivateGraphicalLasso": "graphveil.estimators.graphical_lasso",
     "PrivateLDA": "graphveil.estimators.lda",
     "PrivatePrecision": "graphveil.estimators.precision",
-    "PrivateRidge": "graphveil.estimators.ridge",
+    "PrivateRidgePrecision": "graphveil.estimators.ridge",
     "Release": "graphveil.released.release",
     "Solution": "graphveil.solvers.solution",
     "admm": "graphveil.solvers._admm",

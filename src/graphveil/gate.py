@@ -27,7 +27,7 @@ from graphveil.exceptions import (
     warn_caller,
 )
 from graphveil.ledger.account import Account, LedgerLike
-from graphveil.released.answers import Round
+from graphveil.released.answers import Answer
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.budget import Budget
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from graphveil.privacy.noise import NoiseSource
-    from graphveil.rows.sources import Blocks
+    from graphveil.rows.sources import RowSource
     from graphveil.rows.statistic import Statistic
-    from graphveil.rows.streaming import Collection
+    from graphveil.rows.streaming import StreamedMoments
 
 __all__ = ["release"]
 
@@ -149,7 +149,7 @@ def release(
     gate = _Gate(source, domain, options, noise, charge, progress)
     failure = None
     try:
-        if domain.seeks_norm:
+        if domain.wants_private_norm:
             domain = gate.find_norm()
         if adaptive:
             gate.ask_adaptively()
@@ -162,23 +162,23 @@ def release(
     if failure is not None:  # raised here, outside of the except block, so that no context comes along
         raise SourceError(failure) if gate.event is None else account.lost(failure)
     assert gate.event is not None
-    made = Release(gate.event, domain, options.augment, tuple(gate.rounds), versions)
+    made = Release(gate.event, domain, options.augment, tuple(gate.answers), versions)
     account.store(made)
     return made
 
 
-def _open(source: Any, options: ReleaseOptions) -> "tuple[Blocks | Collection, Domain]":
+def _open(source: Any, options: ReleaseOptions) -> "tuple[RowSource | StreamedMoments, Domain]":
     """The source, with its schema checked, and the domain that has its columns."""
     from graphveil.engines import open_engine
     from graphveil.rows.sources import open_source
-    from graphveil.rows.streaming import Collection
+    from graphveil.rows.streaming import StreamedMoments
 
     domain, augment = options.domain, options.augment
-    if isinstance(source, Collection):
+    if isinstance(source, StreamedMoments):
         source.check_asked(domain, augment, adaptive=options.adaptive)
         return source, source.domain
     opened = open_engine(source, domain, augment) or open_source(source, domain, augment)
-    return opened, domain.matched_to(opened.columns, opened.n_features)
+    return opened, domain.resolve(opened.columns, opened.n_features)
 
 
 class _Gate:
@@ -186,23 +186,23 @@ class _Gate:
 
     def __init__(
         self,
-        source: "Blocks | Collection",
+        source: "RowSource | StreamedMoments",
         domain: Domain,
         options: ReleaseOptions,
         noise: "NoiseSource",
         charge: Callable[[ReleaseEvent], None],
         progress: Callable[[int], None] | None,
     ) -> None:
-        from graphveil.privacy.calibration import analytic_mu, lattice_allowance
+        from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
         from graphveil.privacy.mechanisms import check_room
         from graphveil.rows.evaluator import Evaluator
 
-        self.rounds: list[Round] = []
+        self.answers: list[Answer] = []
         self.event: ReleaseEvent | None = None  # from the charge on
-        self.mu, self._eta = analytic_mu(options.budget), lattice_allowance(options.budget)
+        self.mu, self._eta = analytic_mu(options.budget), grid_eta_budget(options.budget)
         self._domain, self._options, self._noise, self._charge = domain, options, noise, charge
         self._evaluator = Evaluator(source, domain, options.augment, adaptive=options.adaptive, progress=progress)
-        self._whole = (self.mu, self._eta) if options.adaptive or domain.seeks_norm else None
+        self._whole = (self.mu, self._eta) if options.adaptive or domain.wants_private_norm else None
         if self._whole is not None:
             room = self._eta / _MOST_STEPS
             check_room(source.n_features, cells=domain.bounds is not None, mu=self.mu, allowed_eta=room)
@@ -223,12 +223,12 @@ class _Gate:
         from graphveil.recovery.adaptive_protocol import adaptive_rounds, follow
         from graphveil.recovery.column_scales import Setting
 
-        with self._evaluator.kept():
+        with self._evaluator.cached():
             space, n, domain = self._evaluator.space, self._evaluator.count(), self._domain
             facts = (space.n_features, n, space.known_lattice, domain.radius, self.mu, domain.rows_per_person)
             follow(adaptive_rounds(Setting(*facts, centred=self._options.assume_centered)), self.ask)
 
-    def ask(self, asked: list[tuple[Query, float]]) -> list[Round]:
+    def ask(self, asked: list[tuple[Query, float]]) -> list[Answer]:
         """Answer questions, each with a share of μ², in one pass over the rows."""
         from graphveil.privacy.mechanisms import step_for
 
@@ -245,13 +245,13 @@ class _Gate:
         step = paper_step(query, space, person, options.budget, allow_unproven=allow)
         self._answer([query], [step], "paper")
 
-    def _answer(self, queries: list[Query], steps: list[GaussianStep], mechanism: str) -> list[Round]:
+    def _answer(self, queries: list[Query], steps: list[GaussianStep], mechanism: str) -> list[Answer]:
         statistics = self._evaluator.evaluate(queries)
-        if not self.rounds:
+        if not self.answers:
             self._charge_once(steps[0], mechanism)
         self._check_spending(steps)
         answers = [self._add_noise(*each) for each in zip(queries, steps, statistics, strict=True)]
-        self.rounds += answers
+        self.answers += answers
         return answers
 
     def _charge_once(self, first: GaussianStep, mechanism: str) -> None:
@@ -274,10 +274,10 @@ class _Gate:
     def _check_spending(self, coming: list[GaussianStep]) -> None:
         """Σ μ² and Σ η of what was drawn and what comes now stay within what was charged, in exact arithmetic."""
         assert self.event is not None
-        if not self.event.covers([a_round.step for a_round in self.rounds] + coming):
+        if not self.event.covers([answer.step for answer in self.answers] + coming):
             raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
 
-    def _add_noise(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Round:
+    def _add_noise(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Answer:
         """Add noise to exact integers; floats are made from the noisy ones only."""
         from graphveil.privacy.mechanisms import draw_noise
 
@@ -292,7 +292,7 @@ class _Gate:
                 values[group.name] = noisy.astype(float) * 2.0**step.lattice * factor
         finally:
             exact.clear()  # nor after an interruption here
-        return Round(query, step, factor, values)
+        return Answer(query, step, factor, values)
 
 
 def _on_lattice(exact: "NDArray[Any]", exponent: int) -> "NDArray[Any]":

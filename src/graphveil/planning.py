@@ -29,7 +29,7 @@ from graphveil.simulate.graphs import small_world_precision
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.forecast import LARGEST_EPSILON, Forecast, ForecastPoint
-from graphveil.spec.gdp import delta_of, epsilon_of
+from graphveil.spec.gdp import delta_from_mu, epsilon_from_mu
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -225,7 +225,7 @@ def _smaller(case: _Case) -> tuple[int, Budget]:
         return case.n, case.budget
     stronger = min(mu * case.n / wanted, _LARGEST_MU)
     epsilon = stronger**2 / 2.0  # where δ is moderate, so that the sampler's lattice has room
-    return wanted, Budget(epsilon, delta_of(stronger, epsilon))
+    return wanted, Budget(epsilon, delta_from_mu(stronger, epsilon))
 
 
 def _rows(precision: "NDArray[np.float64]", n: int, m: int, generator: np.random.Generator) -> "NDArray[np.float64]":
@@ -261,7 +261,7 @@ def _epsilon_needed(case: _Case, here: ForecastPoint, target: float) -> float | 
     if case.p < 2 or wanted >= case.n:
         return None  # n records see what n records can: no ε does better
     mu = case.budget.mu * math.sqrt(_noise(here) / (1.0 / wanted - 1.0 / case.n))
-    guess = min(max(epsilon_of(mu, case.budget.delta), _SMALLEST_EPSILON), LARGEST_EPSILON)
+    guess = min(max(epsilon_from_mu(mu, case.budget.delta), _SMALLEST_EPSILON), LARGEST_EPSILON)
     return _search(case.at_epsilon, guess, _SMALLEST_EPSILON, LARGEST_EPSILON, target)
 
 

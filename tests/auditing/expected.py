@@ -6,21 +6,21 @@ In plain floats and without any code of ``rows/``, so that it does not share its
 import numpy as np
 
 from graphveil.spec.augmentation import Constant, Labels
-from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowLattice
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts
+from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
+from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts
 
 
 def expected_answers(release, known):
     """The answers to every question that was asked, in units of the integer sums."""
     appended = None if release.event.rounds == "adaptive" else release.augment
-    lattice = RowLattice.of(release.domain, appended)
+    lattice = RowGrid.of(release.domain, appended)
     steps = np.rint(_scaled_rows(release, known.rows) / lattice.unit)
-    return [_answer(a_round.query, known, steps, lattice, release.augment) for a_round in release.rounds]
+    return [_answer(answer.query, known, steps, lattice, release.augment) for answer in release.answers]
 
 
 def _scaled_rows(release, rows):
     """Rows in the box and in the ball, NaN as zero."""
-    centre, half, (low, high) = release.domain.box(shift=release.augment is not None)
+    centre, half, (low, high) = release.domain.scaling(shift=release.augment is not None)
     scaled = np.nan_to_num(np.clip((rows - centre) / half, low, high))
     return _shortened(scaled, release.domain.radius)
 
@@ -60,7 +60,7 @@ def _answer(query, known, steps, lattice, augment):
     if isinstance(query, NormCounts):
         bins = np.searchsorted(query.edges, _norms(mapped), side="right")
         return {"counts": np.bincount(bins, minlength=query.edges.size + 1).astype(np.float64)}
-    if isinstance(query, Excess):
+    if isinstance(query, ClippedTail):
         norms = _norms(mapped)
         kept = np.sqrt(np.maximum(np.minimum(norms, query.outer) ** 2 - query.inner**2, 0.0))
         beyond = mapped * (kept / np.maximum(norms, 1e-300))[:, None]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from graphveil.auditing.confidence import mu_shown, rate_above, rate_below
+from graphveil.auditing.confidence import mu_lower_bound, rate_lower_bound, rate_upper_bound
 
 
 @pytest.mark.parametrize("runs", [1, 10, 20_000])
@@ -12,8 +12,8 @@ from graphveil.auditing.confidence import mu_shown, rate_above, rate_below
 def test_rates_are_those_of_clopper_and_pearson(runs, alpha):
     for count in {0, 1, runs // 3, runs - 1, runs}:
         exact = stats.binomtest(count, runs).proportion_ci(1 - 2 * alpha, method="exact")
-        assert rate_below(count, runs, alpha) == pytest.approx(exact.low, abs=1e-12)
-        assert rate_above(count, runs, alpha) == pytest.approx(exact.high, abs=1e-12)
+        assert rate_lower_bound(count, runs, alpha) == pytest.approx(exact.low, abs=1e-12)
+        assert rate_upper_bound(count, runs, alpha) == pytest.approx(exact.high, abs=1e-12)
 
 
 @pytest.mark.parametrize(("mu", "threshold"), [(1.0, 0.5), (2.0, 1.7), (0.0, -1.0)])
@@ -23,17 +23,17 @@ def test_the_bound_is_above_the_truth_no_more_often_than_alpha(mu, threshold):
     counts = np.arange(runs + 1)
     hits = stats.binom.pmf(counts, runs, stats.norm.sf(threshold - mu))
     alarms = stats.binom.pmf(counts, runs, stats.norm.sf(threshold))
-    above = mu_shown(counts[:, None], counts[None, :], runs, alpha) > mu
+    above = mu_lower_bound(counts[:, None], counts[None, :], runs, alpha) > mu
     wrong = float(hits @ above @ alarms)
     assert wrong <= alpha
     if mu:
-        assert float(hits @ (mu_shown(counts[:, None], counts[None, :], runs, alpha) > mu / 4) @ alarms) > wrong
+        assert float(hits @ (mu_lower_bound(counts[:, None], counts[None, :], runs, alpha) > mu / 4) @ alarms) > wrong
 
 
 def test_more_runs_prove_more_and_guessing_proves_nothing():
     rates = stats.norm.sf(np.array([-0.5, 0.5]))
-    shown = [float(mu_shown(*np.rint(rates * runs), runs, 1e-3)) for runs in (100, 1000, 10_000, 1_000_000)]
+    shown = [float(mu_lower_bound(*np.rint(rates * runs), runs, 1e-3)) for runs in (100, 1000, 10_000, 1_000_000)]
     assert shown == sorted(shown)
     assert 0.98 < shown[-1] < 1.0
     for count in (0, 500, 1000):
-        assert mu_shown(count, count, 1000, 1e-3) == 0.0
+        assert mu_lower_bound(count, count, 1000, 1e-3) == 0.0

@@ -24,11 +24,11 @@ def test_every_answer_moves_by_at_most_its_sensitivity_and_all_together_by_the_w
         made = pair.release(pair.within, budget_for(name))
         before, after = (exact_answers(made, pair, known) for known in (pair.without, pair.within))
         total = 0.0
-        for a_round, old, new in zip(made.rounds, before, after, strict=True):
+        for answer, old, new in zip(made.answers, before, after, strict=True):
             moved = sum(
-                float(np.sum(((new[group] - old[group]) / a_round.step.sd(group)) ** 2)) for group in a_round.values
+                float(np.sum(((new[group] - old[group]) / answer.step.sd(group)) ** 2)) for group in answer.values
             )
-            assert moved <= a_round.step.mu**2 * (1 + 1e-5)
+            assert moved <= answer.step.mu**2 * (1 + 1e-5)
             total += moved
         assert LOOSE.get(name, 0.9999) * made.event.mu <= np.sqrt(total) <= made.event.mu * (1 + 1e-5)
 
@@ -40,8 +40,8 @@ def test_what_the_gate_computes_is_what_the_questions_describe(name):
     for known in (pair.without, pair.within):
         made = pair.release(known, budget_for(name))
         computed, expected = exact_answers(made, pair, known), expected_answers(made, known)
-        for a_round, found, wanted in zip(made.rounds, computed, expected, strict=True):
-            for group in a_round.values:
+        for answer, found, wanted in zip(made.answers, computed, expected, strict=True):
+            for group in answer.values:
                 # A sum over two thousand rows, each off by a few of 2²⁰ steps, against noise of about one row.
-                error = np.abs(found[group] - wanted[group]).max(initial=0.0) / a_round.step.sd(group)
+                error = np.abs(found[group] - wanted[group]).max(initial=0.0) / answer.step.sd(group)
                 assert error < 1e-2, group

@@ -48,14 +48,14 @@ def box_not_clipped(patch):
     def encode(rows, centre, scale, ends, levels, out):
         out[:, : rows.shape[1]] = np.rint((rows - centre) * scale * levels)
 
-    patch.setattr(encoding, "_encode_box", encode)
+    patch.setattr(encoding, "_encode_with_bounds", encode)
 
 
 def ball_not_clipped(patch):
     def encode(rows, centre, scale, ends, inner, norm, ball, row_square, out):
         out[:, : rows.shape[1]] = np.rint((rows - centre) * scale * ball / norm)
 
-    patch.setattr(encoding, "encode_ball", encode)
+    patch.setattr(encoding, "encode_with_norm", encode)
 
 
 def mapped_rows_not_clipped(patch):
@@ -67,13 +67,13 @@ def mapped_rows_not_clipped(patch):
 
 def missing_left_as_they_are(patch):
     """NaN becomes the largest lattice point instead of the centre, far outside of the bounds."""
-    encode_box = encoding._encode_box
+    encode_box = encoding._encode_with_bounds
 
     def encode(rows, centre, scale, ends, levels, out):
         encode_box(rows, centre, scale, ends, levels, out)
         out[:, : rows.shape[1]][np.isnan(rows)] = 4.0 * levels
 
-    patch.setattr(encoding, "_encode_box", encode)
+    patch.setattr(encoding, "_encode_with_bounds", encode)
 
 
 def radius_halved(patch):

@@ -192,7 +192,7 @@ def test_a_signal_before_and_after_the_charge(clinic, after_charge, monkeypatch,
     if when == "after":
         after_charge(lambda: os.kill(os.getpid(), number))
     else:
-        monkeypatch.setattr(gv.Ledger, "foresee", lambda *_: os.kill(os.getpid(), number))
+        monkeypatch.setattr(gv.Ledger, "check_affordable", lambda *_: os.kill(os.getpid(), number))
     try:
         _signals.listen()
         said = clinic(*PAID, "-o", "new.release")

@@ -69,7 +69,7 @@ def test_show_is_the_card(graphveil, released):
     facts = graphveil("show", released, "--json").json
     assert facts["epsilon"] == 2.0
     assert facts["columns"] == ["age", "bmi", "systolic"]
-    assert 0.5 < facts["right_guesses"]["with_this_noise"] < facts["right_guesses"]["promised"] < 1.0
+    assert 0.5 < facts["max_guess_accuracy"]["with_this_noise"] < facts["max_guess_accuracy"]["promised"] < 1.0
 
 
 def test_a_seeded_release_is_shown_as_not_private(graphveil, tmp_path):

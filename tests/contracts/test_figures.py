@@ -8,7 +8,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 import graphveil as gv
-from graphveil.spec.gdp import epsilon_of
+from graphveil.spec.gdp import epsilon_from_mu
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -24,12 +24,12 @@ def mu(epsilon, times=1.0):
 
 def rows(k, epsilon):
     """The ε that holds for k rows where one was protected."""
-    return epsilon_of(mu(epsilon, k), DELTA)
+    return epsilon_from_mu(mu(epsilon, k), DELTA)
 
 
 def releases(k, epsilon):
     """The ε that holds for k releases together."""
-    return epsilon_of(mu(epsilon, k**0.5), DELTA)
+    return epsilon_from_mu(mu(epsilon, k**0.5), DELTA)
 
 
 def guesses(epsilon, times=1.0):

@@ -33,7 +33,7 @@ def test_every_proof_that_the_code_names_exists_and_every_proof_is_named():
 
 
 def test_a_changed_line_changes_the_stamp(monkeypatch):
-    name = "graphveil.privacy.calibration.sd_for"
+    name = "graphveil.privacy.calibration.calibrate_sd"
     before = stamp_proofs.stamp_of(name)
     text = stamp_proofs.source_of(name)
     assert "nextafter" in text

@@ -19,7 +19,7 @@ import graphveil.engines.dask
 import graphveil.rows.partitions
 from engines.reference import CALLS, EXPECTED, FRAME, NAMES, ROWS, Ledger, assert_same_bits
 from graphveil.exceptions import SourceError
-from graphveil.rows.partitions import Outcome, combined
+from graphveil.rows.partitions import PartitionSum, add_sums
 from support import everything_said
 
 CANARY = "".join(["27", "18", "28"])
@@ -93,9 +93,9 @@ FAULTS = {
     "all but one are lost": lambda found: found[:1],
     "all are lost": lambda found: [],
     "one comes twice": lambda found: [*found, found[1]],
-    "one is invented": lambda found: [*found, Outcome((4,), found[0].words)],
-    "one stands for another": lambda found: [*found[:-1], Outcome((3,), found[0].words)],
-    "one has a part of its sum": lambda found: [Outcome(one.parts, one.words[:-1]) for one in found],
+    "one is invented": lambda found: [*found, PartitionSum((4,), found[0].words)],
+    "one stands for another": lambda found: [*found[:-1], PartitionSum((3,), found[0].words)],
+    "one has a part of its sum": lambda found: [PartitionSum(one.parts, one.words[:-1]) for one in found],
 }
 
 
@@ -109,7 +109,7 @@ def check_faults(folder, caplog):
         for call in CALLS:
             ledger = Ledger()
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(graphveil.engines.dask, "combined", lambda found, fault=fault: combined(fault(found)))
+                patch.setattr(graphveil.engines.dask, "add_sums", lambda found, fault=fault: add_sums(fault(found)))
                 with pytest.raises(SourceError, match=r"The engine has lost|counted twice by the engine"):
                     gv.release(source, ledger=ledger, dataset=kind, **CALLS[call])
             assert ledger.charged == []
@@ -190,12 +190,12 @@ def test_what_is_no_partition_is_refused_without_a_word_of_it(capfd, caplog):
 
 
 def test_a_partition_counts_once():
-    one, two = Outcome((0,), np.array([1, 2])), Outcome((1,), np.array([10, 20]))
-    assert combined([one, two]).words.tolist() == [11, 22]
-    assert combined([one, two]).parts == (0, 1)
-    assert "counted twice" in combined([one, two, one]).refusal
-    assert "counted twice" in combined([combined([one, two]), one]).refusal
-    assert combined([one, Outcome((2,), np.array([]), "no column")]).refusal == "no column"
+    one, two = PartitionSum((0,), np.array([1, 2])), PartitionSum((1,), np.array([10, 20]))
+    assert add_sums([one, two]).words.tolist() == [11, 22]
+    assert add_sums([one, two]).parts == (0, 1)
+    assert "counted twice" in add_sums([one, two, one]).refusal
+    assert "counted twice" in add_sums([add_sums([one, two]), one]).refusal
+    assert add_sums([one, PartitionSum((2,), np.array([]), "no column")]).refusal == "no column"
     assert "not shown" in repr(one)
 
 

@@ -13,7 +13,7 @@ import graphveil.engines.spark
 from engines.reference import CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
 from graphveil.engines.spark import _adding, _outcome, _row
 from graphveil.exceptions import SourceError
-from graphveil.rows.partitions import Outcome
+from graphveil.rows.partitions import PartitionSum
 from support import everything_said
 
 
@@ -153,10 +153,10 @@ def faults():
 
     def renumbered(row, part):
         from graphveil.engines.spark import _outcome, _row
-        from graphveil.rows.partitions import Outcome
+        from graphveil.rows.partitions import PartitionSum
 
         (found,) = row.to_pylist()
-        return _row(found["piece"], Outcome((part,), _outcome(found).words))
+        return _row(found["piece"], PartitionSum((part,), _outcome(found).words))
 
     return {
         "none": lambda part, rows: rows,
@@ -252,7 +252,7 @@ def test_types_of_columns_and_sums_in_many_pieces(session):
 # ------------------------------------------------------------------ without a session
 def test_pieces_are_added_by_number_and_partitions_count_once():
     def piece(number, part, word):
-        return _row(number, Outcome((part,), np.array([word])))
+        return _row(number, PartitionSum((part,), np.array([word])))
 
     batches = [piece(0, 0, 1), piece(1, 0, 2), piece(0, 1, 10), piece(1, 1, 20)]
     found = {row["piece"]: _outcome(row) for batch in _adding(iter(batches)) for row in batch.to_pylist()}

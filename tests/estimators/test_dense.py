@@ -35,7 +35,7 @@ RUN_THEM = {"xfail_strict": True} if "xfail_strict" in signature(parametrize_wit
 @parametrize_with_checks(
     [
         gv.PrivatePrecision(epsilon=5.0, delta=1e-6, data_norm=5.0, random_state=0),
-        gv.PrivateRidge(epsilon=5.0, delta=1e-6, data_norm=5.0, random_state=0),
+        gv.PrivateRidgePrecision(epsilon=5.0, delta=1e-6, data_norm=5.0, random_state=0),
         gv.PrivateGraphicalLasso(epsilon=5.0, delta=1e-6, data_norm=5.0, random_state=0),
     ],
     expected_failed_checks=lambda estimator: REFUSED,

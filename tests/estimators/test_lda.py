@@ -61,9 +61,9 @@ def test_rows_and_labels_are_one_release_and_one_charge(tmp_path):
 
 
 def test_an_unknown_label_counts_in_equal_parts_for_all_classes():
-    from graphveil.rows.class_indicators import labelled_rows
+    from graphveil.rows.class_indicators import append_class_indicators
 
-    source, wide = labelled_rows(
+    source, wide = append_class_indicators(
         (np.zeros((4, 2)), ["a", "c", "?", None]), gv.Domain(bounds=(-1, 1)), gv.Labels(["a", "b", "c"])
     )
     (rows, _), *_ = source.read()
@@ -76,10 +76,10 @@ def test_an_unknown_label_counts_in_equal_parts_for_all_classes():
 
 def test_indicators_are_a_function_of_their_own_record_alone():
     """Replacing one row and its label changes that row of the wide table and no other."""
-    from graphveil.rows.class_indicators import labelled_rows
+    from graphveil.rows.class_indicators import append_class_indicators
 
     def wide(rows, labels):
-        source, _ = labelled_rows((rows, labels), gv.Domain(bounds=(-8, 8)), gv.Labels(["a", "b", "c"]))
+        source, _ = append_class_indicators((rows, labels), gv.Domain(bounds=(-8, 8)), gv.Labels(["a", "b", "c"]))
         return np.vstack([block for block, _ in source.read()])
 
     before = wide(ROWS[:50], list(LABELS[:50]))

@@ -135,9 +135,11 @@ def test_what_cannot_be_collected():
 
 
 def test_papers_mechanism_collects_too():
-    model = gv.PrivateRidge(0.5, 1e-6, alpha=0.1, mechanism="paper", data_norm=9, assume_centered=True, random_state=1)
+    model = gv.PrivateRidgePrecision(
+        0.5, 1e-6, alpha=0.1, mechanism="paper", data_norm=9, assume_centered=True, random_state=1
+    )
     for piece in np.array_split(ROWS, 4):
         model.partial_fit(piece)
     made = model.release()
-    once = gv.PrivateRidge(**model.get_params()).fit(ROWS)
+    once = gv.PrivateRidgePrecision(**model.get_params()).fit(ROWS)
     assert made == once.release_

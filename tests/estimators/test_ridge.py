@@ -1,4 +1,4 @@
-"""PrivateRidge: the paper's Algorithm 1 as printed, and the targeted ridge on the denoised release."""
+"""PrivateRidgePrecision: the paper's Algorithm 1 as printed, and the targeted ridge on the denoised release."""
 
 import numpy as np
 import pytest
@@ -14,11 +14,11 @@ PRINTED = {"mechanism": "paper", "data_norm": NORM, "assume_centered": True}
 
 def test_papers_algorithm_1_as_printed():
     """Noise of sd √2R²√(2 ln(1.25/δ))/(nε) on every entry of the triangle, then equation 3.1."""
-    model = gv.PrivateRidge(0.8, 1e-4, alpha=0.05, **PRINTED, random_state=0).fit(ROWS)
-    step = model.release_.rounds[0].step
+    model = gv.PrivateRidgePrecision(0.8, 1e-4, alpha=0.05, **PRINTED, random_state=0).fit(ROWS)
+    step = model.release_.answers[0].step
     beta = np.sqrt(2) * NORM**2 / len(ROWS) * np.sqrt(2 * np.log(1.25 / 1e-4)) / 0.8
     for group in ("diagonal", "off_diagonal"):
-        assert model.release_.rounds[0].sd(group) == pytest.approx(beta, rel=1e-5)
+        assert model.release_.answers[0].sd(group) == pytest.approx(beta, rel=1e-5)
     assert step.sd("trace") is None
     noisy = model.release_.second_moment
     theta = model.precision_
@@ -30,17 +30,17 @@ def test_papers_algorithm_1_as_printed():
 
 def test_papers_calibration_beyond_its_proof_must_be_asked_for():
     with pytest.raises(GuaranteeError, match="allow_unproven"):
-        gv.PrivateRidge(2.0, 1e-4, alpha=0.05, **PRINTED).fit(ROWS)
-    model = gv.PrivateRidge(2.0, 1e-4, alpha=0.05, allow_unproven=True, **PRINTED).fit(ROWS)
+        gv.PrivateRidgePrecision(2.0, 1e-4, alpha=0.05, **PRINTED).fit(ROWS)
+    model = gv.PrivateRidgePrecision(2.0, 1e-4, alpha=0.05, allow_unproven=True, **PRINTED).fit(ROWS)
     assert model.privacy_.mechanism == "paper"
 
 
 def test_targeted_ridge_lies_between_the_dense_estimate_and_independence():
     settings = {"epsilon": 1.0, "delta": 1e-6, "data_norm": NORM, "random_state": 0}
     dense = gv.PrivatePrecision(**settings).fit(ROWS)
-    little = gv.PrivateRidge(**settings, alpha=1e-9).fit_release(dense.release_)
-    much = gv.PrivateRidge(**settings, alpha=1e9).fit_release(dense.release_)
-    auto = gv.PrivateRidge(**settings).fit_release(dense.release_)
+    little = gv.PrivateRidgePrecision(**settings, alpha=1e-9).fit_release(dense.release_)
+    much = gv.PrivateRidgePrecision(**settings, alpha=1e9).fit_release(dense.release_)
+    auto = gv.PrivateRidgePrecision(**settings).fit_release(dense.release_)
     np.testing.assert_allclose(little.precision_, dense.precision_, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(much.precision_, np.diag(1 / np.diag(dense.covariance_)), atol=1e-7)
     assert auto.alpha_ == pytest.approx(8 / auto.n_eff_)
@@ -50,7 +50,7 @@ def test_targeted_ridge_lies_between_the_dense_estimate_and_independence():
 def test_the_result_follows_the_units_of_the_columns():
     scale = 10.0 ** np.arange(-4, 4)
     plain, scaled = (
-        gv.PrivateRidge(1.0, 1e-6, alpha=0.1, bounds=(-8 * s, 8 * s), random_state=0).fit(ROWS * s)
+        gv.PrivateRidgePrecision(1.0, 1e-6, alpha=0.1, bounds=(-8 * s, 8 * s), random_state=0).fit(ROWS * s)
         for s in (np.ones(8), scale)
     )
     np.testing.assert_allclose(scaled.precision_ * np.outer(scale, scale), plain.precision_, rtol=1e-4, atol=1e-6)
@@ -71,6 +71,6 @@ def test_wrong_parameters_are_refused_before_anything_is_spent(options, says):
         def charge(self, dataset, event):
             raise AssertionError("charged")
 
-    model = gv.PrivateRidge(0.5, 1e-6, data_norm=NORM, ledger=Ledger(), dataset="d", **options)
+    model = gv.PrivateRidgePrecision(0.5, 1e-6, data_norm=NORM, ledger=Ledger(), dataset="d", **options)
     with pytest.raises(InvalidParameter, match=says):
         model.fit(ROWS)

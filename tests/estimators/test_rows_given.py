@@ -18,7 +18,7 @@ def models():
     options = {"bounds": (-5, 5), "random_state": 0}
     return {
         "precision": gv.PrivatePrecision(4.0, 1e-6, **options).fit(rows),
-        "ridge": gv.PrivateRidge(4.0, 1e-6, **options).fit(rows),
+        "ridge": gv.PrivateRidgePrecision(4.0, 1e-6, **options).fit(rows),
         "network": gv.PrivateGraphicalLasso(4.0, 1e-6, **options).fit(rows),
         "lda": gv.PrivateLDA(4.0, 1e-6, classes=["a", "b"], **options).fit(rows, labels),
     }

@@ -14,7 +14,7 @@ HOSTILE = [
     None, True, False, 0, 1, -1, 2, 3, 2**31, 2**53, 2**63, 2**64, -(2**63), 10**400, -(10**400),
     0.0, -0.0, 0.5, 1.5, 1e-300, 5e-324, 1e308, -1e308, math.inf, -math.inf, math.nan,
     "", "x", "\0", "\ud800", "private", "replace", "default", "paper", "adaptive", "one", "Domain", "Labels", "Moments",
-    "NormCounts", "Excess", "RowMap", "__class__", "__init__", "../../etc/passwd", "a" * 5000, "%s%n{0}", "é", "🂡",
+    "NormCounts", "ClippedTail", "RowMap", "__class__", "__init__", "../../etc/passwd", "a" * 5000, "%s%n{0}", "é", "🂡",
     [], [[]], {}, [1], [0, 0], ["a", "a"], [1, [2, [3]]], [[1, 2], [3, 4]], {"kind": "Budget"}, {"kind": None},
     {"kind": "Budget", "epsilon": 1, "delta": 1e-6}, {"kind": "Record"}, {"__reduce__": ["os.system", ["true"]]},
 ]  # fmt: skip

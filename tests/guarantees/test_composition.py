@@ -13,8 +13,8 @@ from graphveil.privacy.mechanisms import step_for
 from graphveil.recovery import adaptive_protocol
 from graphveil.rows import accumulators
 from graphveil.spec.augmentation import Constant
-from graphveil.spec.quantization import MomentLayout, RowLattice
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, RowMap
+from graphveil.spec.quantization import MomentLayout, RowGrid
+from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, RowMap
 from graphveil.spec.row_space import RowSpace
 
 BUDGET = gv.Budget(1.0, 1e-6)
@@ -43,16 +43,16 @@ def noise_by_round(item):
     encoded = np.empty(ROWS.shape)
     encoder.encode(np.ascontiguousarray(ROWS), None, encoded)
     found = []
-    for a_round in item.rounds:
-        statistic = statistic_for(a_round.query, encoder.lattice)
+    for answer in item.answers:
+        statistic = statistic_for(answer.query, encoder.lattice)
         for start in range(0, len(encoded), 8192):
             statistic.update(encoded[start : start + 8192])
-        exact = statistic.answer(a_round.query)
+        exact = statistic.answer(answer.query)
         noise = {
-            name: (values / a_round.factor - exact[name].astype(float)) / a_round.step.sd(name)
-            for name, values in a_round.values.items()
+            name: (values / answer.factor - exact[name].astype(float)) / answer.step.sd(name)
+            for name, values in answer.values.items()
         }
-        found.append((type(a_round.query), noise))
+        found.append((type(answer.query), noise))
     return found
 
 
@@ -80,7 +80,7 @@ def test_every_answer_of_every_round_has_its_noise(unseeded_noise):
     for rounds in unseeded_noise:
         for key, values in by_kind(rounds).items():
             gathered.setdefault(key, []).append(values)
-    assert {kind for kind, _ in gathered} == {ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, Excess}
+    assert {kind for kind, _ in gathered} == {ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, ClippedTail}
     for key, parts in gathered.items():
         z = np.concatenate(parts)
         law = stats.chi2(z.size)
@@ -111,12 +111,12 @@ def test_no_round_repeats_the_noise_of_another(unseeded_noise):
 def test_every_round_hides_all_rows_of_a_person():
     """The noise that a round drew is at least that of its own question, lattice, share and rows per person."""
     domain = gv.Domain(bounds=(-60, 60), n_features=P, rows_per_person=2)
-    rounds = [a_round for seed in range(5) for a_round in adaptive(domain, epsilon=15.0, random_state=seed).rounds]
+    rounds = [answer for seed in range(5) for answer in adaptive(domain, epsilon=15.0, random_state=seed).answers]
     space = RowSpace.of(domain, Constant(), None)
-    kinds = {type(a_round.query) for a_round in rounds}
-    assert kinds == {ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, Excess}
-    for a_round in rounds:
-        query, step = a_round.query, a_round.step
+    kinds = {type(answer.query) for answer in rounds}
+    assert kinds == {ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, ClippedTail}
+    for answer in rounds:
+        query, step = answer.query, answer.step
         needed = step_for(query, space, 2, step.mu, step.eta)
         assert step.sensitivity >= needed.sensitivity
         for group in needed.groups:
@@ -148,15 +148,15 @@ def test_a_recipe_that_would_overspend_is_stopped_before_it_draws(what, monkeypa
     if what == "mu":
         monkeypatch.setattr(adaptive_protocol, "_SAFE", 1.5)
     else:
-        real = calibration.lattice_step
-        monkeypatch.setattr(calibration, "lattice_step", lambda d, g, mu, eta: real(d, g, mu, 40 * eta))
+        real = calibration.calibrate_step
+        monkeypatch.setattr(calibration, "calibrate_step", lambda d, g, mu, eta: real(d, g, mu, 40 * eta))
         monkeypatch.setattr(calibration, "_COARSEST", 20)
     with pytest.raises(GuaranteeError, match="would cost more than was charged"):
         adaptive()
 
 
 def test_questions_of_one_pass_are_counted_together_before_any_is_answered(monkeypatch):
-    span = np.full(P, float(RowLattice.of(DOMAIN, None).levels))
+    span = np.full(P, float(RowGrid.of(DOMAIN, None).levels))
     query = ColumnMeans(-span, span, np.ones(P), np.arange(float(P)))
 
     def greedy(setting):
@@ -173,7 +173,7 @@ def test_questions_of_one_pass_are_counted_together_before_any_is_answered(monke
 def test_windows_have_sums_of_their_own():
     """Questions about other windows are not answered from earlier sums."""
     item = adaptive(random_state=0)
-    windows = {a.query.low.tobytes() for a in item.rounds if isinstance(a.query, ColumnMeans | ColumnSquares)}
+    windows = {a.query.low.tobytes() for a in item.answers if isinstance(a.query, ColumnMeans | ColumnSquares)}
     assert len(windows) > 1
     for values in by_kind(noise_by_round(item)).values():
         assert np.abs(values).max() < 8
@@ -181,7 +181,7 @@ def test_windows_have_sums_of_their_own():
 
 def test_windows_that_share_one_end_have_sums_of_their_own(monkeypatch):
     """Noise is calibrated to the window that was asked about, so the sum must be of that window."""
-    span = np.full(P, float(RowLattice.of(DOMAIN, None).levels))
+    span = np.full(P, float(RowGrid.of(DOMAIN, None).levels))
     near = np.floor(span / 100)
 
     def curious(setting):
@@ -200,12 +200,12 @@ def test_windows_that_share_one_end_have_sums_of_their_own(monkeypatch):
 def test_the_reserve_covers_rounding_to_a_coarse_lattice():
     """Large integers are rounded down to the lattice: what that can move is part of the sensitivity."""
     item = adaptive(random_state=0)
-    coarse = [a.step for a in item.rounds if a.step.lattice > 0]
+    coarse = [a.step for a in item.answers if a.step.lattice > 0]
     assert coarse
     for step in coarse:
         count = sum(group.count for group in step.groups)
         moved = 2.0**step.lattice * np.sqrt(2 * count)
-        assert moved <= step.sensitivity * (1 - 1 / calibration.with_reserve(1.0))
+        assert moved <= step.sensitivity * (1 - 1 / calibration.inflate_sensitivity(1.0))
 
 
 @pytest.mark.parametrize("mu", [1.0, 1e-3, 1e-5, 1e-6])
@@ -217,4 +217,4 @@ def test_the_lattice_never_outgrows_the_reserve(mu, p):
     count = sum(group.count for group in step.groups)
     assert step.lattice > 0 or mu == 1.0
     moved = 2.0**step.lattice * np.sqrt(2 * count) if step.lattice > 0 else 0.0
-    assert moved <= step.sensitivity * (1 - 1 / calibration.with_reserve(1.0))
+    assert moved <= step.sensitivity * (1 - 1 / calibration.inflate_sensitivity(1.0))

@@ -12,7 +12,7 @@ import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.privacy.mechanisms import step_for
 from graphveil.rows.accumulators import CellCounter, ColumnTotals, NormCounter
-from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, NormCounts, RowMap
 from graphveil.spec.row_space import RowSpace
 from support import exact_sums
@@ -76,7 +76,7 @@ def test_no_pair_moves_an_answer_further_than_the_noise_hides(seed, p, domain, r
     domain = gv.Domain(**domain, rows_per_person=rows_per_person, n_features=p)
     common = rng.normal(size=(4, p))
     one, other = (np.vstack([common, wild_rows(rng, rows_per_person, p)]) for _ in range(2))
-    for query, make in random_queries(rng, p, RowLattice.of(domain, None)):
+    for query, make in random_queries(rng, p, RowGrid.of(domain, None)):
         move, encoder = squared_move(one, other, domain, query, make)
         assert move <= hidden(query, encoder, p, rows_per_person), type(query).__name__
 
@@ -85,7 +85,7 @@ def test_no_pair_moves_an_answer_further_than_the_noise_hides(seed, p, domain, r
 @pytest.mark.parametrize("person", [1, 3])
 def test_opposite_corners_attain_the_bound_of_the_means(p, person):
     domain = gv.Domain(bounds=(-1, 1), n_features=p, rows_per_person=person)
-    span = np.full(p, float(RowLattice.of(domain, None).levels))
+    span = np.full(p, float(RowGrid.of(domain, None).levels))
     query = ColumnMeans(-span, span, np.arange(1.0, p + 1), np.arange(float(p)))
     rows = np.full((person, p), 9.0)
     move, encoder = squared_move(rows, -rows, domain, query, lambda e: ColumnTotals(-span, span))
@@ -96,7 +96,7 @@ def test_opposite_corners_attain_the_bound_of_the_means(p, person):
 @pytest.mark.parametrize("person", [1, 3])
 def test_the_far_corner_and_the_centre_attain_the_bound_of_the_squares(p, person):
     domain = gv.Domain(bounds=(-1, 1), n_features=p, rows_per_person=person)
-    levels = RowLattice.of(domain, None).levels
+    levels = RowGrid.of(domain, None).levels
     span, centre = np.full(p, float(levels)), np.full(p, float(levels // 3))
     query = ColumnSquares(-span, span, centre, np.arange(1.0, p + 1), np.arange(float(p)))
     far, near = np.full((person, p), -9.0), np.full((person, p), (levels // 3) / levels)
@@ -107,7 +107,7 @@ def test_the_far_corner_and_the_centre_attain_the_bound_of_the_squares(p, person
 def columns_of_a_ball(p):
     """A domain with a norm alone, its largest coordinate, and weights of which the first is small."""
     domain = gv.Domain(data_norm=1.0, n_features=p)
-    span = np.full(p, float(math.isqrt(RowLattice.of(domain, None).row_square)))
+    span = np.full(p, float(math.isqrt(RowGrid.of(domain, None).row_square)))
     return domain, span, np.append(1.0, np.full(p - 1, 9.0)), np.arange(float(p))
 
 
@@ -142,7 +142,7 @@ def test_a_centre_on_the_sphere_counts_in_the_bound_of_the_squares(p):
 @pytest.mark.parametrize("person", [1, 3])
 def test_two_rows_in_different_bins_attain_the_bound_of_the_counts(person):
     domain = gv.Domain(bounds=(-1, 1), n_features=1, rows_per_person=person)
-    span = np.full(1, float(RowLattice.of(domain, None).levels))
+    span = np.full(1, float(RowGrid.of(domain, None).levels))
     query = NormCounts(RowMap.of(np.eye(1) / span, np.zeros(1), -span, span), np.array([0.5]))
     one, other = np.ones((person, 1)), np.zeros((person, 1))
     move, encoder = squared_move(one, other, domain, query, lambda e: NormCounter(query))

@@ -66,8 +66,8 @@ def test_what_is_charged_is_what_was_drawn():
         ROWS, domain=DOMAIN, budget=BUDGET, ledger=diary, dataset="d", assume_centered=True, adaptive=False
     )
     (_, event), *_ = diary.events
-    assert math.sqrt(sum(r.step.mu**2 for r in item.rounds)) <= event.mu
-    assert sum(r.step.eta for r in item.rounds) <= event.eta
+    assert math.sqrt(sum(r.step.mu**2 for r in item.answers)) <= event.mu
+    assert sum(r.step.eta for r in item.answers) <= event.eta
     assert event.keeps_budget
     assert event.charged_mu == event.mu < BUDGET.mu
 

@@ -8,7 +8,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter, ReleaseFileError
-from graphveil.spec.gdp import delta_of
+from graphveil.spec.gdp import delta_from_mu
 from support import asked
 
 P = 4
@@ -50,7 +50,9 @@ def test_a_person_at_several_sites_pays_for_those_that_cost_most():
         assert event.mu == pytest.approx(exact, rel=1e-15)
         assert Fraction(event.mu) ** 2 >= sum(Fraction(mu) ** 2 for mu in costs)
         assert event.eta >= sum(sorted(part.event.eta for part in parts)[-k:])
-        assert event.delta(2.0) >= delta_of(exact * (1 - 1e-14), 2.0, 0.0) > gv.merge_releases(parts).event.delta(2.0)
+        assert (
+            event.delta(2.0) >= delta_from_mu(exact * (1 - 1e-14), 2.0, 0.0) > gv.merge_releases(parts).event.delta(2.0)
+        )
         assert not event.keeps_budget
 
 
@@ -124,7 +126,7 @@ def test_inverse_variance_is_less_noisy_than_rows_where_budgets_differ():
 
 def test_estimators_fit_a_merged_release():
     merged = gv.merge_releases(sites(adaptive=True, seed=5))
-    for estimator in (gv.PrivatePrecision, gv.PrivateRidge, gv.PrivateGraphicalLasso):
+    for estimator in (gv.PrivatePrecision, gv.PrivateRidgePrecision, gv.PrivateGraphicalLasso):
         model = estimator(1.0, 1e-6, bounds=(-5, 6)).fit_release(merged)
         np.testing.assert_allclose(model.precision_, MODEL, atol=0.25)
         assert model.privacy_.sites_per_person == 1

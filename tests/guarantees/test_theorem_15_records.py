@@ -13,7 +13,7 @@ import graphveil as gv
 from graphveil.rows import csv_text
 from graphveil.rows.arrow import Selection
 from graphveil.rows.csv_text import CsvText, _Reader, _whole_records
-from graphveil.spec.rounding import root_above
+from graphveil.spec.rounding import sqrt_round_up
 from support import exact_sums, exact_total
 
 NAMES = ["a", "x", "b"]
@@ -178,7 +178,7 @@ def move(tmp_path, *files):
         found.append(exact_sums(tmp_path / f"{number}.csv", SMALL, lambda e: [])[0])
     assert found[0] == found[1]
     one, other = (int(exact_total(tmp_path / f"{number}.csv", SMALL)[0, 0]) for number in (0, 1))
-    bound = root_above(2 * (2**40) ** 2)  # of (moment, trace) on the lattice: √2 B²
+    bound = sqrt_round_up(2 * (2**40) ** 2)  # of (moment, trace) on the lattice: √2 B²
     return abs(one - other) * np.sqrt(2) / bound
 
 
@@ -330,6 +330,6 @@ def test_what_a_writer_wrote_as_a_record_is_one(write, block, tmp_path, monkeypa
     monkeypatch.setattr(csv_text, "_BLOCK", block)
     source = CsvText(lambda: path.open("rb"), "visits.csv")
     selection = Selection(source.names(), gv.Domain(columns=["age", "bmi"], bounds=(0, 99)), None)
-    rows = np.concatenate([rows for part in source.fetch(selection) for rows, _ in part()])
+    rows = np.concatenate([rows for part in source.iter_tasks(selection) for rows, _ in part()])
     np.testing.assert_array_equal(rows, np.column_stack([TABLE["age"], TABLE["bmi"]]))
     assert source.count() == len(NOTES)

@@ -15,7 +15,7 @@ import graphveil as gv
 from graphveil.privacy.mechanisms import step_for
 from graphveil.privacy.sensitivity import moment_sensitivity
 from graphveil.spec.augmentation import Constant
-from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowLattice
+from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowGrid
 from graphveil.spec.queries import Moments
 from graphveil.spec.row_space import RowSpace
 from support import encoded, exact_moments
@@ -171,7 +171,7 @@ def test_the_float_is_never_below_the_exact_sensitivity(total_square, rows_per_p
 @given(st.integers(1, 3000), st.sampled_from([None, Constant(), Constant(weight=1.0), gv.Labels(["a", "b"])]))
 def test_the_lattice_keeps_its_promises(p, augment):
     for domain in (gv.Domain(bounds=(-1, 1), n_features=p), gv.Domain(data_norm=3.0, n_features=p)):
-        lattice = RowLattice.of(domain, augment)
+        lattice = RowGrid.of(domain, augment)
         assert lattice.total_square <= MAX_SQUARE
         assert lattice.total_square >= 0.98 * MAX_SQUARE
         assert (lattice.constant > 0) == (augment is not None)
@@ -183,5 +183,5 @@ def test_the_check_would_see_a_longer_row():
     rows = encoded(np.array([[9.0, 9.0], [9.0, -9.0]]), gv.Domain(bounds=(-1, 1))) * 1.01
     x, y = rows
     difference = np.outer(x, x) - np.outer(y, y)
-    lattice = RowLattice.of(gv.Domain(bounds=(-1, 1), n_features=2), None)
+    lattice = RowGrid.of(gv.Domain(bounds=(-1, 1), n_features=2), None)
     assert (difference**2).sum() + np.trace(difference) ** 2 > squared_bound(lattice)

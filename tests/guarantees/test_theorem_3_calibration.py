@@ -11,7 +11,7 @@ import graphveil as gv
 from graphveil.exceptions import GuaranteeError
 from graphveil.privacy import calibration
 from graphveil.privacy.mechanisms import step_for
-from graphveil.spec.gdp import delta_of, epsilon_of, mu_of
+from graphveil.spec.gdp import delta_from_mu, epsilon_from_mu, mu_from_epsilon_delta
 from graphveil.spec.queries import Moments
 from graphveil.spec.row_space import RowSpace
 
@@ -30,13 +30,13 @@ def exact_delta(mu, epsilon):
 
 def default_step(budget, p=20):
     space = RowSpace.of(gv.Domain(bounds=(-1, 1), n_features=p), None, None)
-    mu, eta = calibration.analytic_mu(budget), calibration.lattice_allowance(budget)
+    mu, eta = calibration.analytic_mu(budget), calibration.grid_eta_budget(budget)
     return step_for(Moments(1.0), space, 1, mu, eta)
 
 
 def test_own_delta_never_exceeds_delta_on_the_grid():
     for epsilon, delta in GRID:
-        mu = mu_of(epsilon, delta)
+        mu = mu_from_epsilon_delta(epsilon, delta)
         exact = exact_delta(mu, epsilon)
         assert exact <= delta, (epsilon, delta)
         assert exact >= delta * (1 - 1e-8), "private, but wasteful"
@@ -55,17 +55,19 @@ def test_release_noise_keeps_the_budget_lattice_included():
             assert mu <= step.mu
             assert eta <= step.eta
             assert exact_delta(mu, epsilon) + (1 + mpmath.exp(epsilon)) * eta <= delta, (epsilon, delta)
-        assert delta_of(step.mu, epsilon, step.eta) <= delta
+        assert delta_from_mu(step.mu, epsilon, step.eta) <= delta
 
 
 def test_agrees_with_dp_accounting_before_the_lattice_term():
     for epsilon, delta in GRID:
-        assert 1 / mu_of(epsilon, delta) == pytest.approx(peer.get_sigma_gaussian(epsilon, delta), rel=1e-9)
+        assert 1 / mu_from_epsilon_delta(epsilon, delta) == pytest.approx(
+            peer.get_sigma_gaussian(epsilon, delta), rel=1e-9
+        )
 
 
 def test_mu_and_epsilon_invert_each_other():
     for epsilon, delta in GRID:
-        assert epsilon_of(mu_of(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-9)
+        assert epsilon_from_mu(mu_from_epsilon_delta(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-9)
 
 
 def test_a_release_pays_less_than_a_permille_for_its_lattice():
@@ -77,13 +79,13 @@ def test_a_release_pays_less_than_a_permille_for_its_lattice():
 @pytest.mark.parametrize("factor", [0.99, 0.8])
 def test_less_noise_would_be_seen(factor):
     """A negative control for the grid tests: 1% less noise breaks δ everywhere."""
-    assert all(exact_delta(mu_of(e, d) / factor, e) > d for e, d in GRID)
+    assert all(exact_delta(mu_from_epsilon_delta(e, d) / factor, e) > d for e, d in GRID)
 
 
 def test_the_lattice_term_is_counted():
-    assert delta_of(0.5, 1.0, eta=1e-3) == pytest.approx(delta_of(0.5, 1.0) + (1 + math.e) * 1e-3)
-    assert epsilon_of(0.5, 1e-6, eta=1e-3) == math.inf
-    assert epsilon_of(0.5, 1e-6, eta=1e-12) > epsilon_of(0.5, 1e-6)
+    assert delta_from_mu(0.5, 1.0, eta=1e-3) == pytest.approx(delta_from_mu(0.5, 1.0) + (1 + math.e) * 1e-3)
+    assert epsilon_from_mu(0.5, 1e-6, eta=1e-3) == math.inf
+    assert epsilon_from_mu(0.5, 1e-6, eta=1e-12) > epsilon_from_mu(0.5, 1e-6)
 
 
 def test_no_sensible_epsilon_is_refused_and_a_senseless_one_is():
@@ -95,13 +97,13 @@ def test_no_sensible_epsilon_is_refused_and_a_senseless_one_is():
 
 def test_composition_adds_squares():
     """Two half budgets in μ² are one whole one."""
-    whole = mu_of(1.0, 1e-6)
+    whole = mu_from_epsilon_delta(1.0, 1e-6)
     half = whole / math.sqrt(2)
-    assert epsilon_of(math.hypot(half, half), 1e-6) == pytest.approx(1.0, rel=1e-9)
+    assert epsilon_from_mu(math.hypot(half, half), 1e-6) == pytest.approx(1.0, rel=1e-9)
 
 
 def test_known_values_of_the_literature():
     """σ per unit of sensitivity; Balle and Wang's algorithm as tabulated by an independent implementation."""
     table = {(0.1, 0.01): 9.5418, (1.2, 0.0025): 1.9916, (0.5, 1e-3): 4.6101, (2.0, 1e-6): 2.2305}
     for (epsilon, delta), sigma in table.items():
-        assert 1 / mu_of(epsilon, delta) == pytest.approx(sigma, abs=6e-5)
+        assert 1 / mu_from_epsilon_delta(epsilon, delta) == pytest.approx(sigma, abs=6e-5)

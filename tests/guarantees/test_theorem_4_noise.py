@@ -9,7 +9,7 @@ from scipy import stats
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
 from graphveil.privacy.noise import SecureSource, SimulationSource
-from graphveil.spec.quantization import MomentLayout, RowLattice
+from graphveil.spec.quantization import MomentLayout, RowGrid
 from support import asked, exact_total
 
 BUDGET = gv.Budget(1.0, 1e-6)
@@ -35,8 +35,8 @@ def residuals(releases):
     """Noise of releases of rows that are all zero: raw values minus the (zero) moments, in integer units."""
     out = {}
     for item in releases:
-        (only,) = item.rounds
-        lattice = RowLattice.of(item.domain, item.augment)
+        (only,) = item.answers
+        lattice = RowGrid.of(item.domain, item.augment)
         for name, values in only.values.items():
             out.setdefault(name, []).append(values * item.n_samples / lattice.unit**2)
     return {name: np.concatenate(parts) for name, parts in out.items()}
@@ -53,7 +53,7 @@ def test_law_on_diagonal_and_off_diagonal(random_state):
         assume_centered=True,
         adaptive=False,
     )
-    step, noise = item.rounds[0].step, residuals([item])
+    step, noise = item.answers[0].step, residuals([item])
     assert noise["off_diagonal"].size == p * (p - 1) // 2
     assert_law(noise["off_diagonal"], step.sd("off_diagonal"))
     more = [
@@ -67,7 +67,7 @@ def test_law_on_diagonal_and_off_diagonal(random_state):
         )
         for seed in (range(1500) if random_state is not None else [None] * 1500)
     ]
-    step, noise = more[0].rounds[0].step, residuals(more)
+    step, noise = more[0].answers[0].step, residuals(more)
     assert_law(noise["diagonal"], step.sd("diagonal"))
     assert_law(noise["trace"], step.sd("trace"))
     assert step.sd("off_diagonal") == pytest.approx(step.sd("diagonal") / math.sqrt(2))
@@ -83,10 +83,10 @@ def test_law_on_everything_that_is_appended(augment):
         gv.release(source, domain=gv.Domain(bounds=(-1, 1)), budget=BUDGET, **asked(augment), adaptive=False)
         for _ in range(25)
     ]
-    step, layout = items[0].rounds[0].step, MomentLayout(p, items[0].augment)
-    unit = RowLattice.of(items[0].domain, items[0].augment).unit
+    step, layout = items[0].answers[0].step, MomentLayout(p, items[0].augment)
+    unit = RowGrid.of(items[0].domain, items[0].augment).unit
     raw = {
-        name: np.array([i.rounds[0].values[name] * 50 / unit**2 for i in items])
+        name: np.array([i.answers[0].values[name] * 50 / unit**2 for i in items])
         for name in ("diagonal", "off_diagonal")
     }
     assert raw["diagonal"].shape == (25, layout.n_diagonal)
@@ -102,9 +102,9 @@ def test_law_of_class_counts():
         gv.release((np.zeros((3, 2)), [-1] * 3), domain=domain, budget=BUDGET, **asked(augment), adaptive=False)
         for _ in range(12)
     ]
-    unit = RowLattice.of(items[0].domain, augment).unit
-    counts = np.concatenate([item.rounds[0].values["diagonal"][2:] * 3 / unit**2 for item in items])
-    assert_law(counts, items[0].rounds[0].step.sd("diagonal"))
+    unit = RowGrid.of(items[0].domain, augment).unit
+    counts = np.concatenate([item.answers[0].values["diagonal"][2:] * 3 / unit**2 for item in items])
+    assert_law(counts, items[0].answers[0].step.sd("diagonal"))
 
 
 def test_groups_of_noise_are_independent():
@@ -114,7 +114,7 @@ def test_groups_of_noise_are_independent():
         gv.release(np.zeros((3, 3)), domain=domain, budget=BUDGET, assume_centered=True, adaptive=False)
         for _ in range(800)
     ]
-    noise = np.array([np.concatenate(list(item.rounds[0].values.values())) for item in items])
+    noise = np.array([np.concatenate(list(item.answers[0].values.values())) for item in items])
     correlation = np.corrcoef(noise.T)
     assert np.abs(correlation - np.eye(7)).max() < 6 / math.sqrt(800)
 
@@ -126,20 +126,20 @@ def test_noise_is_added_to_integers_and_not_to_floats():
     item = gv.release(
         rows, domain=domain, budget=gv.Budget(20.0, 1e-6), random_state=5, assume_centered=True, adaptive=False
     )
-    step, source = item.rounds[0].step, SimulationSource(5)
+    step, source = item.answers[0].step, SimulationSource(5)
     total = exact_total(rows, domain)
     exact = {
         "diagonal": [total[0, 0], total[1, 1]],
         "off_diagonal": [total[0, 1]],
         "trace": [total[0, 0] + total[1, 1]],
     }
-    factor = RowLattice.of(domain, None).unit ** 2 / len(rows)
+    factor = RowGrid.of(domain, None).unit ** 2 / len(rows)
     assert all(int(float(value)) != value for value in (total[0, 0], total[0, 1])), "no float holds these sums"
     for group in step.groups:
         drawn = source.discrete_gaussian(math.ldexp(group.sd, -step.lattice), group.count)
         noisy = [(value << -step.lattice) + int(noise) for value, noise in zip(exact[group.name], drawn, strict=True)]
         expected = np.array([float(value) for value in noisy]) * 2.0**step.lattice * factor
-        np.testing.assert_array_equal(item.rounds[0].values[group.name], expected)
+        np.testing.assert_array_equal(item.answers[0].values[group.name], expected)
 
 
 def test_law_in_users_units():
@@ -174,7 +174,7 @@ def test_paper_mechanism_has_equal_noise_on_the_triangle_and_no_trace():
         assume_centered=True,
         adaptive=False,
     )
-    step, noise = item.rounds[0].step, residuals([item])
+    step, noise = item.answers[0].step, residuals([item])
     assert set(noise) == {"diagonal", "off_diagonal"}
     beta = math.sqrt(2) / 50 * math.sqrt(2 * math.log(1.25 / 1e-3)) / 0.5  # Algorithm 1, step 2
     assert item.noise_scale == pytest.approx(beta, rel=1e-4)
@@ -202,9 +202,9 @@ def test_the_trace_is_better_known_than_the_diagonal():
 
 def on_lattice(item):
     """Distance of the raw values, in lattice steps, from integers."""
-    step = item.rounds[0].step
-    unit = RowLattice.of(item.domain, item.augment).unit
-    steps = np.concatenate(list(item.rounds[0].values.values())) * item.n_samples / unit**2 / 2.0**step.lattice
+    step = item.answers[0].step
+    unit = RowGrid.of(item.domain, item.augment).unit
+    steps = np.concatenate(list(item.answers[0].values.values())) * item.n_samples / unit**2 / 2.0**step.lattice
     assert np.abs(steps).max() < 2**50
     return off_lattice(steps)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
-from graphveil.rows.exact_sums import ExactMoments, joined, split
+from graphveil.rows.exact_sums import ExactMoments, join_words, split_words
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import EXACT_ROWS, MAX_SQUARE
 from support import encoded, exact_moments, exact_total
@@ -180,8 +180,8 @@ def test_words_of_parts_add_up_to_the_whole():
     for part in np.array_split(rows, 7):
         moments = ExactMoments(3)
         moments.update(part)
-        words = words + moments.words()
-    whole.add_words(words)
+        words = words + moments.to_words()
+    whole.add_from_words(words)
     exact = rows.astype(np.int64).astype(object)
     np.testing.assert_array_equal(whole.total(), exact.T @ exact)
     whole.update(rows)  # and it goes on from there
@@ -190,11 +190,11 @@ def test_words_of_parts_add_up_to_the_whole():
 
 def test_low_words_of_four_million_parts_are_carried():
     moments = ExactMoments(1)
-    moments.add_words(np.array([-5, (2**40 - 1) * 2**22]))
+    moments.add_from_words(np.array([-5, (2**40 - 1) * 2**22]))
     assert moments.total()[0, 0] == -5 * 2**40 + (2**40 - 1) * 2**22
 
 
-def test_split_and_joined_are_inverse():
+def test_split_and_join_are_inverse():
     values = np.array([0, 1, -1, 2**40, -(2**40), 2**100 - 1, -(2**100), 2**62], dtype=object)
-    assert joined(split(values)).tolist() == values.tolist()
-    assert joined(2 * split(values)).tolist() == (2 * values).tolist()
+    assert join_words(split_words(values)).tolist() == values.tolist()
+    assert join_words(2 * split_words(values)).tolist() == (2 * values).tolist()

@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.rows.accumulators import MappedMoments, NormCounter, _Mapped
-from graphveil.rows.encoding import shorten
+from graphveil.rows.encoding import project_to_ball
 from graphveil.spec.augmentation import Constant
-from graphveil.spec.quantization import MomentLayout, RowLattice
-from graphveil.spec.queries import Excess, Moments, NormCounts, RowMap
+from graphveil.spec.quantization import MomentLayout, RowGrid
+from graphveil.spec.queries import ClippedTail, Moments, NormCounts, RowMap
 from support import encoded, exact_sums
 
 BASE = gv.Domain(bounds=(-3, 3))
 
 
 def edge(p):
-    return float(RowLattice.of(gv.Domain(bounds=(-1, 1), n_features=p), None).levels)
+    return float(RowGrid.of(gv.Domain(bounds=(-1, 1), n_features=p), None).levels)
 
 
 def random_map(rng, p, high=None):
@@ -54,7 +54,7 @@ def test_the_product_equals_python_integers(seed, p):
 def test_a_clip_that_is_left_out_would_have_changed_nothing(seed, p, limits):
     rng = np.random.default_rng(seed)
     domain = gv.Domain(**limits, n_features=p)
-    known_edge = RowLattice.of(domain, None).edge
+    known_edge = RowGrid.of(domain, None).edge
     rows = encoded(rng.choice([-9.0, 9.0, 0.3, np.nan], size=(20, p)), domain)
     assert np.abs(rows).max() <= known_edge
     wide = random_map(rng, p, np.full(p, known_edge))
@@ -68,7 +68,7 @@ def test_a_clip_that_is_left_out_would_have_changed_nothing(seed, p, limits):
 def test_a_map_that_overflows_makes_zeros():
     """Squares beyond float64: the norm is infinite, and the row keeps the ball."""
     row_map = RowMap.of(np.eye(2) * 1e240, np.zeros(2), np.full(2, -edge(2)), np.full(2, edge(2)))
-    for query in (Moments(1.0, 0.0, row_map), Excess(row_map, 1.0, 2.0)):
+    for query in (Moments(1.0, 0.0, row_map), ClippedTail(row_map, 1.0, 2.0)):
         rows = encoded(np.array([[3.0, 1.0], [0.0, 0.0]]), BASE)
         statistic = MappedMoments(query, query.lattice(2), MomentLayout(2, None))
         statistic.update(rows)
@@ -78,9 +78,9 @@ def test_a_map_that_overflows_makes_zeros():
 def encode(rows, query, p):
     """Integer rows of a question about moments."""
     lattice = query.lattice(p)
-    inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
+    inner, norm = (query.inner, query.outer) if isinstance(query, ClippedTail) else (0.0, query.radius)
     out = np.empty((len(rows), p))
-    shorten(mapped(encoded(rows, BASE), query.row_map), inner, norm, lattice.ball, lattice.row_square, out)
+    project_to_ball(mapped(encoded(rows, BASE), query.row_map), inner, norm, lattice.ball, lattice.row_square, out)
     return out, lattice
 
 
@@ -89,7 +89,7 @@ def encode(rows, query, p):
 def test_a_mapped_row_depends_on_its_own_record_alone_and_keeps_the_ball(seed, p, excess):
     rng = np.random.default_rng(seed)
     row_map = random_map(rng, p)
-    query = Excess(row_map, 0.5, 2.0) if excess else Moments(2.0, 1.0, row_map)
+    query = ClippedTail(row_map, 0.5, 2.0) if excess else Moments(2.0, 1.0, row_map)
     rows = rng.standard_t(2, size=(33, p))
     together, lattice = encode(rows, query, p)
     alone = np.vstack([encode(rows[i : i + 1], query, p)[0] for i in range(33)])
@@ -105,7 +105,7 @@ def test_rows_at_the_centre_and_on_the_inner_sphere_have_no_excess(p):
     rows = np.zeros((3, p))
     rows[1, 0], rows[2, 0] = 1.0, np.nan
     (norm,) = np.linalg.norm(mapped(encoded(rows[1:2], BASE), row_map), axis=1)
-    out, _ = encode(rows, Excess(row_map, float(norm), 2.0 * float(norm)), p)
+    out, _ = encode(rows, ClippedTail(row_map, float(norm), 2.0 * float(norm)), p)
     np.testing.assert_array_equal(out, np.zeros((3, p)))
 
 
@@ -124,7 +124,7 @@ def test_the_ball_is_kept_whatever_the_margin():
     rows = np.random.default_rng(0).normal(size=(200, 7))
     for ball, row_square in ((100.0, 100.0**2), (1e5, 50.0**2), (2.0**20, 0.0)):
         out = np.empty_like(rows)
-        shorten(rows, 0.0, 1e-3, ball, row_square, out)
+        project_to_ball(rows, 0.0, 1e-3, ball, row_square, out)
         assert (integers(out) ** 2).sum(axis=1).max() <= row_square
 
 
@@ -135,7 +135,7 @@ def test_excess_and_moments_add_up_to_the_longer_radius():
     p, span = 4, edge(4)
     row_map = RowMap.of(np.eye(p) / span * 3, np.zeros(p), np.full(p, -span), np.full(p, span))
     parts = []
-    for query in (Moments(1.0, 0.0, row_map), Excess(row_map, 1.0, 3.0), Moments(3.0, 0.0, row_map)):
+    for query in (Moments(1.0, 0.0, row_map), ClippedTail(row_map, 1.0, 3.0), Moments(3.0, 0.0, row_map)):
         out, lattice = encode(rows, query, p)
         parts.append(out.T @ out * lattice.unit**2)
     np.testing.assert_allclose(parts[0] + parts[1], parts[2], atol=1e-2)
@@ -147,7 +147,7 @@ def test_every_statistic_is_the_same_for_any_order_and_batches(seed, p):
     rng = np.random.default_rng(seed)
     row_map = random_map(rng, p)
     rows = rng.standard_t(2, size=(500, p))
-    moments, excess = Moments(2.0, 1.0, row_map), Excess(row_map, 0.5, 2.0)
+    moments, excess = Moments(2.0, 1.0, row_map), ClippedTail(row_map, 0.5, 2.0)
     norms = NormCounts(row_map, np.geomspace(1e-3, 1e3, 30))
     queries = [moments, excess, norms]
 

@@ -20,9 +20,9 @@ from hypothesis.extra import numpy as hnp
 
 import graphveil as gv
 from graphveil.exceptions import GraphveilError, SourceError
-from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.spec.augmentation import Constant
-from graphveil.spec.quantization import RowLattice
+from graphveil.spec.quantization import RowGrid
 from support import asked, encoded, everything_said
 
 BUDGET = gv.Budget(1.0, 1e-6)
@@ -45,7 +45,7 @@ def test_every_bit_pattern_lands_in_the_ball(rows, domain, augment):
     codes = np.zeros(len(rows), dtype=np.intp) if isinstance(augment, gv.Labels) else None
     out = encoded(rows, domain, augment, codes)
     p = rows.shape[1]
-    lattice = RowLattice.of(domain.matched_to(None, p), augment)
+    lattice = RowGrid.of(domain.resolve(None, p), augment)
     integers = np.array([[int(value) for value in row] for row in out], dtype=object)
     np.testing.assert_array_equal(integers.astype(float), out)
     assert (integers[:, :p] ** 2).sum(axis=1).max() <= lattice.row_square
@@ -62,11 +62,11 @@ def test_a_row_depends_on_itself_alone(rows):
 
 def test_the_edge_cases_of_the_table():
     box = gv.Domain(bounds=([0, 0, 0, 0, 0], [2, 2, 2, 2, 2]))
-    levels = RowLattice.of(box, Constant()).levels
+    levels = RowGrid.of(box, Constant()).levels
     rows = np.array([[np.nan, np.inf, -np.inf, 1e308, 1.0]])
     np.testing.assert_array_equal(encoded(rows, box, Constant())[0, :5], [0, levels, -levels, levels, 0])
     ball = gv.Domain(data_norm=5.0, n_features=2)
-    size = RowLattice.of(ball, None).ball
+    size = RowGrid.of(ball, None).ball
     np.testing.assert_array_equal(encoded([[np.inf, np.nan]], ball), [[size, 0]])
     np.testing.assert_allclose(encoded([[-np.inf, np.inf]], ball), [[-size / 2**0.5, size / 2**0.5]], atol=1)
     np.testing.assert_allclose(encoded([[1.8e150, 2.4e150]], ball), [[0.6 * size, 0.8 * size]], atol=1)
@@ -78,7 +78,7 @@ def test_the_edge_cases_of_the_table():
 
 def test_without_augmentation_bounds_scale_and_do_not_shift():
     domain = gv.Domain(bounds=([20, -1], [80, 4]))
-    levels = RowLattice.of(domain, None).levels
+    levels = RowGrid.of(domain, None).levels
     rows = [[40, 2], [100, -9], [0, 0], [np.nan, np.nan]]
     expected = np.array([[0.5, 0.5], [1, -0.25], [0.25, 0], [0, 0]]) * levels
     np.testing.assert_allclose(encoded(rows, domain), expected, atol=1)
@@ -444,6 +444,6 @@ def test_an_interruption_stays_one_when_an_engine_fails_while_it_cleans_up():
             raise RuntimeError("271828")
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        call_foreign(interrupted, "summed")
+        call_sanitized(interrupted, "summed")
     assert caught.value.args == ()
     assert caught.value.__context__ is None

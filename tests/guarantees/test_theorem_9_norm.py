@@ -10,7 +10,7 @@ import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.private_norm import NORM_ROUNDS
 from graphveil.rows.accumulators import NormCounter
-from graphveil.rows.encoding import RawRows
+from graphveil.rows.encoding import IdentityEncoder
 from graphveil.rows.parallel import accumulate
 from graphveil.rows.sources import open_source
 from graphveil.spec.queries import NormCounts
@@ -23,7 +23,7 @@ EDGES = np.ldexp(1.0, np.arange(-128, 129, 2))
 def counts(rows, edges=EDGES):
     query = NormCounts(None, edges)
     blocks = open_source(rows, PRIVATE, None)
-    _, (found,) = accumulate(blocks, RawRows(rows.shape[1]), lambda: [NormCounter(query)])
+    _, (found,) = accumulate(blocks, IdentityEncoder(rows.shape[1]), lambda: [NormCounter(query)])
     return found.answer(query)["counts"].astype(int)
 
 
@@ -53,12 +53,12 @@ def test_the_histograms_are_part_of_the_one_charge():
         )
         assert charged == [item.event]
         assert item.norm_is_private
-        assert all(isinstance(a.query, NormCounts) for a in item.rounds[:NORM_ROUNDS])
-        spent = sum(a.step.mu**2 for a in item.rounds)
+        assert all(isinstance(a.query, NormCounts) for a in item.answers[:NORM_ROUNDS])
+        spent = sum(a.step.mu**2 for a in item.answers)
         assert 0.99 * item.event.mu**2 < spent <= item.event.mu**2
         assert item.event.keeps_budget
-        for a_round in item.rounds[:NORM_ROUNDS]:
-            assert a_round.step.sd("counts") * a_round.step.mu >= np.sqrt(2.0)
+        for answer in item.answers[:NORM_ROUNDS]:
+            assert answer.step.sd("counts") * answer.step.mu >= np.sqrt(2.0)
 
 
 def test_the_counts_really_have_their_noise():
@@ -66,11 +66,11 @@ def test_the_counts_really_have_their_noise():
     rows = gv.simulate.gaussian_rows(np.eye(3), 5000, random_state=0)
     noise = []
     for _ in range(20):
-        for a_round in gv.release(rows, domain=PRIVATE, budget=BUDGET, assume_centered=True, adaptive=False).rounds[
+        for answer in gv.release(rows, domain=PRIVATE, budget=BUDGET, assume_centered=True, adaptive=False).answers[
             :NORM_ROUNDS
         ]:
-            exact = counts(rows, a_round.query.edges)
-            noise.append((a_round.values["counts"] - exact) / a_round.step.sd("counts"))
+            exact = counts(rows, answer.query.edges)
+            noise.append((answer.values["counts"] - exact) / answer.step.sd("counts"))
     z = np.concatenate(noise)
     law, total = stats.chi2(z.size), (z**2).sum()
     assert 1e-7 < law.cdf(total) < 1 - 1e-7
@@ -82,8 +82,8 @@ def test_the_noise_of_the_counts_hides_all_rows_of_a_person():
     rows = gv.simulate.gaussian_rows(np.eye(3), 20_000, random_state=0)
     domain = gv.Domain(data_norm="private", rows_per_person=4)
     item = gv.release(rows, domain=domain, budget=BUDGET, assume_centered=True, adaptive=False)
-    for a_round in item.rounds[:NORM_ROUNDS]:
-        assert a_round.step.sd("counts") * a_round.step.mu >= 4 * np.sqrt(2.0)
+    for answer in item.answers[:NORM_ROUNDS]:
+        assert answer.step.sd("counts") * answer.step.mu >= 4 * np.sqrt(2.0)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e15])

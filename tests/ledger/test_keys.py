@@ -142,7 +142,7 @@ def test_a_damaged_stored_release_is_not_taken_for_one(tmp_path):
 
 def other_releases(made, ledger):
     """What may be put in the place of a stored release, from the bluntest to the finest."""
-    moved = {name: values + 1e-9 for name, values in made.rounds[0].values.items()}
+    moved = {name: values + 1e-9 for name, values in made.answers[0].values.items()}
     return {
         "a seeded one": gv.release(
             ROWS, domain=DOMAIN, budget=gv.Budget(4.0, 1e-6), random_state=1, assume_centered=True, adaptive=False
@@ -152,7 +152,7 @@ def other_releases(made, ledger):
         ),
         "one of the same event": gv.release(ROWS, domain=DOMAIN, budget=HALF, assume_centered=True, adaptive=False),
         "one of another key": release(ledger, key="another"),
-        "its own, with other numbers": replace(made, rounds=(replace(made.rounds[0], values=moved),)),
+        "its own, with other numbers": replace(made, answers=(replace(made.answers[0], values=moved),)),
         "its own, with other versions": replace(made, versions={"graphveil": "0"}),
     }
 

@@ -99,7 +99,7 @@ def test_a_role_that_may_only_append_cannot_raise_its_balance(postgres, forgery)
     spender._store.write(write)
     for use in (
         lambda: spender.charge("people", event(0.01)),
-        lambda: spender.foresee("people", event(0.01)),
+        lambda: spender.check_affordable("people", event(0.01)),
         lambda: spender.remaining("people"),
         lambda: spender.spent("people"),
         spender.verify,

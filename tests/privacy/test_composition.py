@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.privacy.calibration import analytic_mu, lattice_share
-from graphveil.privacy.composition import Balance, Spend, check_divisible, left_over, spent_of
-from graphveil.spec.gdp import delta_of
-from graphveil.spec.rounding import root_above
+from graphveil.privacy.calibration import analytic_mu, grid_delta_share
+from graphveil.privacy.composition import (
+    Balance,
+    PrivacySpend,
+    check_room_for_releases,
+    compute_remaining,
+    compute_spent,
+)
+from graphveil.spec.gdp import delta_from_mu
+from graphveil.spec.rounding import sqrt_round_up
 from ledger_support import event
 
 positive = st.floats(min_value=5e-324, max_value=1e300)
@@ -21,19 +27,19 @@ positive = st.floats(min_value=5e-324, max_value=1e300)
 
 @given(positive)
 def test_the_root_of_a_square_is_the_number(x):
-    assert root_above(Fraction(x) ** 2) == x
+    assert sqrt_round_up(Fraction(x) ** 2) == x
 
 
 @given(positive, positive)
 def test_roots_are_rounded_up_by_less_than_one_step(a, b):
     square = Fraction(a) + Fraction(b)
-    root = root_above(square)
+    root = sqrt_round_up(square)
     assert Fraction(root) ** 2 >= square > Fraction(math.nextafter(root, 0.0)) ** 2
 
 
 def test_a_root_too_large_for_a_float_is_infinite():
-    assert root_above(2 * Fraction(1.7e308) ** 2) == math.inf
-    assert root_above(Fraction(0)) == 0.0
+    assert sqrt_round_up(2 * Fraction(1.7e308) ** 2) == math.inf
+    assert sqrt_round_up(Fraction(0)) == 0.0
 
 
 @given(st.lists(positive, min_size=1, max_size=12), st.randoms())
@@ -57,15 +63,15 @@ def test_one_release_with_the_whole_budget_fits_exactly_once(budget):
     balance = Balance().plus(whole)
     assert balance.keeps(budget)
     assert not balance.plus(event(1e-9, budget.delta)).keeps(budget)
-    assert left_over(balance, budget) == Spend(0.0, 0.0, budget.delta)
-    assert left_over(Balance(), budget).epsilon == budget.epsilon
+    assert compute_remaining(balance, budget) == PrivacySpend(0.0, 0.0, budget.delta)
+    assert compute_remaining(Balance(), budget).epsilon == budget.epsilon
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.999])
 def test_what_is_left_fits_and_a_little_more_does_not(part):
     budget = gv.Budget(3.0, 1e-7)
     balance = Balance().plus(event(3.0 * part, 1e-7))
-    left = left_over(balance, budget)
+    left = compute_remaining(balance, budget)
     assert balance.plus(event(left.epsilon, 1e-7)).keeps(budget)
     assert not balance.plus(event(left.epsilon * (1 + 1e-9), 1e-7)).keeps(budget)
     assert left.mu == analytic_mu(gv.Budget(left.epsilon, 1e-7))
@@ -77,23 +83,23 @@ def test_spent_is_never_less_than_the_sum_and_converts_once():
     balance = Balance()
     for _ in range(10):
         balance = balance.plus(event(0.5))
-    spent = spent_of(balance, budget)
+    spent = compute_spent(balance, budget)
     assert spent.mu == pytest.approx(math.sqrt(10) * event(0.5).mu, rel=1e-15)
     assert Fraction(spent.mu) ** 2 >= 10 * Fraction(event(0.5).mu) ** 2
     assert 0.5 < spent.epsilon < 2.0
-    assert spent_of(Balance(), budget) == Spend(0.0, 0.0, budget.delta)
+    assert compute_spent(Balance(), budget) == PrivacySpend(0.0, 0.0, budget.delta)
 
 
 def test_the_parts_of_a_budget_together_keep_it():
     for epsilon in np.geomspace(1e-6, 30, 40):
         for delta in (1e-12, 1e-6, 1e-2):
             budget = gv.Budget(float(epsilon), delta)
-            assert delta_of(analytic_mu(budget), budget.epsilon, lattice_share(budget)) <= delta
+            assert delta_from_mu(analytic_mu(budget), budget.epsilon, grid_delta_share(budget)) <= delta
 
 
 def test_eta_is_capped_on_its_own():
     budget = gv.Budget(1.0, 1e-6)
-    cap = lattice_share(budget)
+    cap = grid_delta_share(budget)
     assert Balance().plus_amount(1e-9, cap, 1).keeps(budget)
     assert not Balance().plus_amount(1e-9, math.nextafter(cap, 1.0), 1).keeps(budget)
 
@@ -101,14 +107,14 @@ def test_eta_is_capped_on_its_own():
 def test_a_total_that_has_no_room_for_a_hundred_lattice_terms_is_refused():
     for epsilon, delta in ((1.0, 1e-15), (10.0, 1e-11), (20.0, 1e-6)):
         budget = gv.Budget(epsilon, delta)
-        check_divisible(budget)
+        check_room_for_releases(budget)
         balance = Balance()
         for _ in range(100):
             balance = balance.plus(event(1e-3, delta))
         assert balance.keeps(budget)
     for epsilon, delta in ((1.0, 1e-17), (10.0, 1e-13), (30.0, 1e-6), (1000.0, 0.5)):
         with pytest.raises(InvalidParameter, match="cannot be divided"):
-            check_divisible(gv.Budget(epsilon, delta))
+            check_room_for_releases(gv.Budget(epsilon, delta))
 
 
 def test_people_with_more_rows_pay_as_groups():
@@ -125,6 +131,6 @@ def test_a_seeded_release_leaves_nothing():
     budget = gv.Budget(1.0, 1e-6)
     balance = Balance().plus(event(1e-6, seeded=True))
     assert not balance.keeps(budget)
-    assert spent_of(balance, budget).mu == spent_of(balance, budget).epsilon == math.inf
-    assert left_over(balance, budget).epsilon == 0.0
-    assert "not private" in str(left_over(balance, budget))
+    assert compute_spent(balance, budget).mu == compute_spent(balance, budget).epsilon == math.inf
+    assert compute_remaining(balance, budget).epsilon == 0.0
+    assert "not private" in str(compute_remaining(balance, budget))

@@ -12,7 +12,7 @@ from graphveil.recovery import adaptive_protocol
 from graphveil.recovery.adaptive_protocol import _no_sharper_than_noise
 from graphveil.recovery.clipping_radius import choose_radius, norm_edges
 from graphveil.recovery.estimate import cautions
-from graphveil.spec.queries import CellCounts, Excess, Moments, NormCounts
+from graphveil.spec.queries import CellCounts, ClippedTail, Moments, NormCounts
 from graphveil.spec.row_space import RowSpace
 from support import asked
 
@@ -62,9 +62,9 @@ def test_recovery_from_a_file_is_the_same(tmp_path):
 def test_one_event_covers_all_rounds():
     _, rows = rows_of(3, 6, 5000)
     _, item = recovered(rows)
-    assert sum(a_round.step.mu**2 for a_round in item.rounds) <= item.event.mu**2
-    assert sum(a_round.step.mu**2 for a_round in item.rounds) > 0.99 * item.event.mu**2
-    assert sum(a_round.step.eta for a_round in item.rounds) <= item.event.eta
+    assert sum(answer.step.mu**2 for answer in item.answers) <= item.event.mu**2
+    assert sum(answer.step.mu**2 for answer in item.answers) > 0.99 * item.event.mu**2
+    assert sum(answer.step.eta for answer in item.answers) <= item.event.eta
     private = gv.release(rows, domain=BOX, budget=BUDGET)
     assert private.event.keeps_budget
     assert private.event.rounds == "adaptive"
@@ -89,7 +89,7 @@ def test_a_norm_bound_alone_is_enough():
     for augment in (None, "mean"):
         result, item = recovered(rows, domain=domain, augment=augment)
         assert gv.metrics.relative_loss(result.precision, theta) < 0.15
-        assert sum(isinstance(a_round.query, NormCounts) for a_round in item.rounds) == 3
+        assert sum(isinstance(answer.query, NormCounts) for answer in item.answers) == 3
 
 
 def test_too_few_rows_for_rounds_means_one_round_and_no_explosion():
@@ -97,7 +97,7 @@ def test_too_few_rows_for_rounds_means_one_round_and_no_explosion():
     domain = gv.Domain(data_norm=1.25 * np.sqrt(np.trace(np.linalg.inv(theta))))
     for seed in range(20):
         result, item = recovered(rows, domain=domain, augment=None, budget=gv.Budget(0.2, 1e-3), seed=seed)
-        assert [type(a_round.query) for a_round in item.rounds] == [Moments]
+        assert [type(answer.query) for answer in item.answers] == [Moments]
         assert gv.metrics.relative_loss(result.precision, theta) < 1.0
         assert result.n_eff < 30
 
@@ -106,13 +106,13 @@ def test_careless_bounds_cost_little_and_change_no_question():
     """All columns 50 times too wide: the radius finds their scale. One column 250 times: it gets narrower bounds."""
     theta, rows = rows_of(3, 6, 50_000)
     result, item = recovered(rows, domain=gv.Domain(bounds=(-400, 400)))
-    assert not any(isinstance(a_round.query, CellCounts) for a_round in item.rounds)
+    assert not any(isinstance(answer.query, CellCounts) for answer in item.answers)
     assert not result.rebounded.any()
     assert gv.metrics.relative_loss(result.precision, theta) < 0.1
     high = np.array([2000.0, 8, 8, 8, 8, 8])
     domain = gv.Domain(bounds={f"c{k}": (-end, end) for k, end in enumerate(high)})
     one, item = recovered(rows, domain=domain)
-    assert any(isinstance(a_round.query, CellCounts) for a_round in item.rounds)
+    assert any(isinstance(answer.query, CellCounts) for answer in item.answers)
     np.testing.assert_array_equal(one.rebounded, high > 8)
     assert gv.metrics.relative_loss(one.precision, theta) < 0.5
     low, high = one.bounds
@@ -168,7 +168,7 @@ def test_the_excess_is_asked_for_where_tails_are_heavy():
     theta = gv.simulate.paper_model(3, 10)
     rows = gv.simulate.student_rows(theta, 100_000, degrees_of_freedom=3, random_state=0)
     result, item = recovered(rows, domain=gv.Domain(bounds=(-60, 60)), budget=gv.Budget(3.0, 1e-6))
-    assert any(isinstance(a_round.query, Excess) for a_round in item.rounds)
+    assert any(isinstance(answer.query, ClippedTail) for answer in item.answers)
     reference = np.linalg.inv(np.cov(np.clip(rows, -60, 60).T))
     assert gv.metrics.relative_loss(result.precision, reference) < 0.2
 
@@ -258,14 +258,14 @@ def test_two_blurred_columns_do_not_look_like_one():
 def test_a_release_of_another_recipe_is_refused():
     """Another radius keeps another share of the moments, which nothing else in the file would show."""
     _, item = recovered(rows_of(3, 5, 5000)[1])
-    at = max(k for k, a_round in enumerate(item.rounds) if isinstance(a_round.query, Moments))
-    last = item.rounds[at]
+    at = max(k for k, answer in enumerate(item.answers) if isinstance(answer.query, Moments))
+    last = item.answers[at]
     query = replace(last.query, radius=1.1 * last.query.radius)
     space = RowSpace.of(item.domain, item.augment, None)
     other = replace(last, query=query, factor=query.unit_factor(space, item.n_samples))  # else it contradicts itself
-    for rounds in ((*item.rounds[:at], other, *item.rounds[at + 1 :]), item.rounds[:-1]):
+    for rounds in ((*item.answers[:at], other, *item.answers[at + 1 :]), item.answers[:-1]):
         with pytest.raises(gv.exceptions.InvalidParameter, match=r"another one made it \(\d.*Recover it with that one"):
-            gv.recover(replace(item, rounds=rounds))
+            gv.recover(replace(item, answers=rounds))
     for versions in ({}, item.versions | {"recipe": "4"}):
         with pytest.raises(gv.exceptions.InvalidParameter, match="do not follow the recipe of this version"):
             gv.recover(replace(item, versions=versions))

@@ -10,8 +10,8 @@ import pytest
 import graphveil as gv
 from graphveil.report.graph_layout import placed
 from graphveil.report.page import report_html
-from graphveil.report.privacy_card import privacy_card, right_guesses
-from graphveil.report.report_data import content_of
+from graphveil.report.privacy_card import max_guess_accuracy, privacy_card
+from graphveil.report.report_data import collect_report_data
 from report_support import HOSTILE, payload, small
 
 
@@ -117,7 +117,7 @@ def test_the_card_says_what_is_promised(insurance):
 
 def test_guesses_are_bounded_as_in_the_theory(insurance):
     """ε = 1: e/(1 + e) = 73.1%; μ = 0.2367: Φ(0.118) = 54.7%; rounded up."""
-    promised, added = right_guesses(insurance.event)
+    promised, added = max_guess_accuracy(insurance.event)
     assert promised == pytest.approx(np.e / (1 + np.e), abs=1e-6)
     assert added == pytest.approx(0.54711, abs=1e-4)
     meaning = dict(privacy_card(insurance).facts)["What it means"]
@@ -146,7 +146,7 @@ def test_a_seeded_release_and_an_unproven_one_say_so():
 
 
 def test_a_release_that_says_nothing_is_shown_as_that(nothing):
-    content = content_of(nothing)
+    content = collect_report_data(nothing)
     assert content.intervals.reason is not None
     assert content.intervals.smallest_edge is None
     assert not content.sure.any()
@@ -160,7 +160,7 @@ def test_the_spectrum_knows_the_reach_of_the_noise():
     """Without any structure the noisy eigenvalues of a correlation matrix lie within the edge around 1."""
     rows = np.random.default_rng(1).normal(size=(50_000, 30))
     made = gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
-    spectrum = content_of(made).spectrum
+    spectrum = collect_report_data(made).spectrum
     apart = np.abs(spectrum.before - 1.0).max()
     assert 0.6 * spectrum.edge < apart < 1.7 * spectrum.edge + 3.0 * np.sqrt(30 / 50_000)
     assert np.abs(spectrum.after - 1.0).max() < apart

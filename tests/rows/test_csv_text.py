@@ -22,7 +22,7 @@ def parsed(text, labels=None, separator=b","):
     """Rows of lines below the names a, x, b."""
     content = separator.join([b"a", b"x", b"b"]) + b"\n" + text
     source = CsvText(lambda: pa.BufferReader(content), "f")
-    blocks = [block for part in source.fetch(Selection(source.names(), DOMAIN, labels)) for block in part()]
+    blocks = [block for part in source.iter_tasks(Selection(source.names(), DOMAIN, labels)) for block in part()]
     rows = np.concatenate([rows for rows, _ in blocks]) if blocks else np.empty((0, 2))
     assert source.count() == len(rows)
     return rows
@@ -191,7 +191,7 @@ def test_a_blank_line_is_a_record_where_there_is_one_column():
     domain = gv.Domain(columns=["a"], bounds=(-9, 9))
     for end in (b"\n", b"\r\n"):
         source = CsvText(lambda end=end: pa.BufferReader(end.join([b"a", b"1", b"", b'""', b"2", b""])), "f")
-        (part,) = source.fetch(Selection(source.names(), domain, None))
+        (part,) = source.iter_tasks(Selection(source.names(), domain, None))
         ((rows, _),) = part()
         np.testing.assert_array_equal(rows, [[1], [np.nan], [np.nan], [2]])
         assert source.count() == 4
@@ -201,7 +201,7 @@ def test_labels_are_compared_as_they_are_written():
     labels = gv.Labels(["a", 'say "a"', "x\ny", "1", "", "é"], column="x")
     text = '1,a,2\n1,"a",2\n1,"say ""a""",2\n1,"x\ny",2\n1,1,2\n1,,2\n1,é,2\n1, a,2\n1,a,2,9\n1\n'.encode()
     source = CsvText(lambda: pa.BufferReader(b"a,x,b\n" + text), "f")
-    (part,) = source.fetch(Selection(source.names(), DOMAIN, labels))
+    (part,) = source.iter_tasks(Selection(source.names(), DOMAIN, labels))
     ((rows, codes),) = part()
     assert codes.tolist() == [0, 0, 1, 2, 3, 4, 5, -1, 4, 4]
     assert len(rows) == len(codes)

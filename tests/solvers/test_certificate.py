@@ -8,7 +8,7 @@ from graphveil import graphical_lasso
 from graphveil.solvers import certificate
 from graphveil.solvers.certificate import certify, sparse_log_determinant
 from graphveil.solvers.feasibility import soft_threshold
-from graphveil.solvers.kernels import CAREFUL, assemble, descend, misfit
+from graphveil.solvers.kernels import CAREFUL, assemble, descend, kkt_error_norm
 from solvers.problems import correlation, symmetric_noise
 
 
@@ -60,7 +60,7 @@ def test_never_below_the_gap_in_fifty_digits(seed, sweeps):
     """Where the gap is as small as 1e-20, the difference of two objectives would be rounding."""
     precision, dual, linear, size, edges = candidate(seed, 24, 0.03, sweeps)
     gap = exact_gap(precision, dual)
-    square, error = misfit(precision, dual, np.empty((24, 24)))
+    square, error = kkt_error_norm(precision, dual, np.empty((24, 24)))
     E = precision @ dual - np.eye(24)
     assert square == pytest.approx(np.trace(E @ E), rel=1e-6, abs=1e-26)
     r = np.sqrt(square + error)
@@ -96,7 +96,7 @@ def test_rounding_of_the_misfit_is_bounded():
         with mpmath.workdps(50):
             E = mpmath.matrix(inverse.tolist()) * mpmath.matrix(M.tolist()) - mpmath.eye(p)
             square = float(sum((E * E)[i, i] for i in range(p)))
-        computed, error = misfit(inverse, M, np.empty((p, p)))
+        computed, error = kkt_error_norm(inverse, M, np.empty((p, p)))
         assert abs(computed - square) <= error < 1e-20
 
 

@@ -69,10 +69,10 @@ def test_take_and_put_are_fancy_indexing():
     M = np.arange(49.0).reshape(7, 7)
     index = np.array([5, 0, 2])
     part = np.empty((3, 3))
-    kernels.take(M, index, part)
+    kernels.gather_block(M, index, part)
     assert np.array_equal(part, M[np.ix_(index, index)])
     other = np.zeros((7, 7))
-    kernels.put(part, index, other)
+    kernels.scatter_block(part, index, other)
     assert np.array_equal(other[np.ix_(index, index)], part)
     assert np.count_nonzero(other) == np.count_nonzero(part)
 
@@ -89,10 +89,10 @@ def test_symmetrise(p):
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.0])
-def test_shrink(share):
+def test_soft_threshold_share(share):
     S = make("indefinite", 12, 0)
     shrunken = np.empty_like(S)
-    count = kernels.shrink(S, box(S, 0.3), share, shrunken)
+    count = kernels.soft_threshold_share(S, box(S, 0.3), share, shrunken)
     off = ~np.eye(12, dtype=bool)
     by = np.minimum(share * np.abs(S), 0.3)
     assert np.allclose(shrunken[off], (np.sign(S) * (np.abs(S) - by))[off], atol=1e-16)
@@ -113,7 +113,7 @@ def test_one_row_stands_for_equal_penalties():
             labels, status = np.empty(p, np.int64), np.empty(1)
             results.append(
                 [
-                    kernels.shrink(S, limits, 1.0, W),
+                    kernels.soft_threshold_share(S, limits, 1.0, W),
                     kernels.label_components(S, limits, labels),
                     labels,
                     kernels.descend(S, limits, W, B, 1e-9, 9, kernels.CAREFUL, status),

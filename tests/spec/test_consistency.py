@@ -41,7 +41,7 @@ def load(header, arrays):
 
 def change(content, path, new):
     """Replace what stands at a path of keys by a function of it; -1 is the last round that holds moments."""
-    kinds = [a_round["query"]["kind"] for a_round in content["rounds"]]
+    kinds = [answer["query"]["kind"] for answer in content["rounds"]]
     last = max(number for number, kind in enumerate(kinds) if kind == "Moments")
     for key in path[:-1]:
         content = content[last if key == -1 else key]

@@ -99,9 +99,9 @@ def test_radius():
 
 def test_matching_a_schema():
     domain = gv.Domain(bounds=(0, 1))
-    assert domain.matched_to(("a", "b"), 2).columns == ("a", "b")
-    assert domain.matched_to(None, 2).n_features == 2
+    assert domain.resolve(("a", "b"), 2).columns == ("a", "b")
+    assert domain.resolve(None, 2).n_features == 2
     named = gv.Domain(columns=["x", "y"], bounds=(0, 1))
-    assert named.matched_to(None, 2).columns == ("x", "y")
+    assert named.resolve(None, 2).columns == ("x", "y")
     with pytest.raises(SourceError, match="has 3 columns, the domain has 2"):
-        named.matched_to(None, 3)
+        named.resolve(None, 3)

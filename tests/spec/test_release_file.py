@@ -48,7 +48,7 @@ def test_round_trip(kind, tmp_path):
     assert repr(again) == repr(item)
     for name in ("event", "domain", "augment", "versions", "columns", "n_samples", "seeded", "budget", "noise_scale"):
         assert getattr(again, name) == getattr(item, name)
-    for name in ("second_moment", "noise_sd", "origin", "location", "class_counts", "class_locations", "n_eff"):
+    for name in ("second_moment", "noise_sd", "moment_center", "location", "class_counts", "class_locations", "n_eff"):
         np.testing.assert_array_equal(getattr(again, name), getattr(item, name))
     again.save(str(tmp_path / "b.release"))
     assert (tmp_path / "a.release").read_bytes() == (tmp_path / "b.release").read_bytes()

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphveil.auditing.confidence import mu_shown
+from graphveil.auditing.confidence import mu_lower_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float64]
 
-__all__ = ["ATTACKS", "Seen", "strength"]
+__all__ = ["ATTACKS", "AttackObservations", "strength"]
 
 _THRESHOLDS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class AttackObservations:
     """What the attacker saw in the runs of one data set.
 
     Attributes
@@ -37,18 +37,18 @@ class Seen:
     ratios: "Vector"
     numbers: "Vector"
 
-    def __getitem__(self, part: slice) -> "Seen":
-        return Seen(self.ratios[part], self.numbers[part])
+    def __getitem__(self, part: slice) -> "AttackObservations":
+        return AttackObservations(self.ratios[part], self.numbers[part])
 
     def __len__(self) -> int:
         return len(self.ratios)
 
 
-Score = Callable[[Seen], "Vector"]
-Learner = Callable[[Seen, Seen], Score]
+Score = Callable[[AttackObservations], "Vector"]
+Learner = Callable[[AttackObservations, AttackObservations], Score]
 
 
-def strength(attack: str, without: Seen, within: Seen, alpha: float) -> float:
+def strength(attack: str, without: AttackObservations, within: AttackObservations, alpha: float) -> float:
     """The μ that an attack proves, wrongly with probability at most ``alpha``."""
     learn = ATTACKS[attack]
     if learn is None:
@@ -59,7 +59,7 @@ def strength(attack: str, without: Seen, within: Seen, alpha: float) -> float:
         score = learn(without[:half], within[:half])
         threshold = _best_threshold(score(without[:half]), score(within[:half]), alpha)
         low, high = score(without[half:]), score(within[half:])
-    return float(mu_shown((high > threshold).sum(), (low > threshold).sum(), len(high), alpha))
+    return float(mu_lower_bound((high > threshold).sum(), (low > threshold).sum(), len(high), alpha))
 
 
 def _best_threshold(low: "Vector", high: "Vector", alpha: float) -> float:
@@ -68,10 +68,10 @@ def _best_threshold(low: "Vector", high: "Vector", alpha: float) -> float:
     candidates = np.unique(both[:: max(1, len(both) // _THRESHOLDS)])
     hits = len(high) - np.searchsorted(np.sort(high), candidates, side="right")
     alarms = len(low) - np.searchsorted(np.sort(low), candidates, side="right")
-    return float(candidates[np.argmax(mu_shown(hits, alarms, len(high), alpha))])
+    return float(candidates[np.argmax(mu_lower_bound(hits, alarms, len(high), alpha))])
 
 
-def _direction(without: Seen, within: Seen) -> Score:
+def _direction(without: AttackObservations, within: AttackObservations) -> Score:
     """The direction in which the runs differ most for their scatter (Fisher): finds noise too small or dependent."""
     scale = np.vstack([without.numbers, within.numbers]).std(axis=0)
     scale[scale == 0.0] = 1.0  # a number that never changes says nothing
@@ -82,7 +82,7 @@ def _direction(without: Seen, within: Seen) -> Score:
     return lambda seen: np.asarray(seen.numbers / scale @ weights)
 
 
-def _low_bits(without: Seen, within: Seen) -> Score:
+def _low_bits(without: AttackObservations, within: AttackObservations) -> Score:
     """How fine the last binary digit of each number is: finds noise that was added in floating point."""
     low, high = _last_bits(without.numbers), _last_bits(within.numbers)
     columns = range(low.shape[1])
@@ -91,7 +91,7 @@ def _low_bits(without: Seen, within: Seen) -> Score:
     counts = [[np.bincount(bits[:, j] - least, minlength=size) + 1.0 for j in columns] for bits in (low, high)]
     odds = np.log(counts[1]) - np.log(counts[0])
 
-    def score(seen: Seen) -> "Vector":
+    def score(seen: AttackObservations) -> "Vector":
         bits = np.clip(_last_bits(seen.numbers) - least, 0, size - 1)
         return np.asarray(sum(odds[j][bits[:, j]] for j in columns))
 
@@ -106,7 +106,7 @@ def _last_bits(numbers: "Vector") -> "NDArray[np.int64]":
     return np.asarray(exponent + last.astype(np.int64), dtype=np.int64)
 
 
-def _seen_before(without: Seen, within: Seen) -> Score:
+def _seen_before(without: AttackObservations, within: AttackObservations) -> Score:
     """Whether exactly these numbers came out before: finds noise that repeats."""
     low, high = ({row.tobytes() for row in seen.numbers} for seen in (without, within))
     return lambda seen: np.array([float((b := row.tobytes()) in high) - float(b in low) for row in seen.numbers])

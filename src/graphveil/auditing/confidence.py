@@ -14,22 +14,22 @@ from scipy.special import betaincinv, ndtri
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["mu_shown", "rate_above", "rate_below"]
+__all__ = ["mu_lower_bound", "rate_lower_bound", "rate_upper_bound"]
 
 
-def rate_below(count: "ArrayLike", runs: int, alpha: float) -> "NDArray[np.float64]":
+def rate_lower_bound(count: "ArrayLike", runs: int, alpha: float) -> "NDArray[np.float64]":
     """A bound that exceeds the true rate with probability at most ``alpha``, from ``count`` of ``runs``."""
     hits = np.asarray(count, dtype=np.float64)
     found = betaincinv(np.maximum(hits, 1.0), runs - hits + 1.0, alpha)
     return np.where(hits > 0.0, found, 0.0)
 
 
-def rate_above(count: "ArrayLike", runs: int, alpha: float) -> "NDArray[np.float64]":
+def rate_upper_bound(count: "ArrayLike", runs: int, alpha: float) -> "NDArray[np.float64]":
     """A bound that falls below the true rate with probability at most ``alpha``."""
-    return 1.0 - rate_below(runs - np.asarray(count, dtype=np.float64), runs, alpha)
+    return 1.0 - rate_lower_bound(runs - np.asarray(count, dtype=np.float64), runs, alpha)
 
 
-def mu_shown(hits: "ArrayLike", false_alarms: "ArrayLike", runs: int, alpha: float) -> "NDArray[np.float64]":
+def mu_lower_bound(hits: "ArrayLike", false_alarms: "ArrayLike", runs: int, alpha: float) -> "NDArray[np.float64]":
     """The μ that counts out of ``runs`` on either side prove, wrongly with probability at most ``alpha``."""
-    shown = ndtri(rate_below(hits, runs, alpha / 2.0)) - ndtri(rate_above(false_alarms, runs, alpha / 2.0))
+    shown = ndtri(rate_lower_bound(hits, runs, alpha / 2.0)) - ndtri(rate_upper_bound(false_alarms, runs, alpha / 2.0))
     return np.asarray(np.maximum(shown, 0.0))

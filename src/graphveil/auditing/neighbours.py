@@ -14,7 +14,7 @@ import numpy as np
 from graphveil.exceptions import InvalidParameter
 from graphveil.gate import release
 from graphveil.released.release import Release
-from graphveil.rows.streaming import Collection
+from graphveil.rows.streaming import StreamedMoments
 from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
@@ -22,11 +22,11 @@ from graphveil.spec.domain import Domain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PAIRS", "Known", "Pair", "pair_named"]
+__all__ = ["PAIRS", "KnownRows", "Pair", "pair_named"]
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownRows:
     """A data set that the attacker knows in full."""
 
     rows: "NDArray[np.float64]"
@@ -48,20 +48,20 @@ class Pair:
         Makes a source of a data set: the same rows as an array, a frame, batches or collected sums.
     """
 
-    without: Known
-    within: Known
+    without: KnownRows
+    within: KnownRows
     domain: Domain
     augment: Augment = None
     options: dict[str, Any] = field(default_factory=dict)
-    door: Callable[["Pair", Known], Any] = lambda pair, known: pair.rows_of(known)
+    source_factory: Callable[["Pair", KnownRows], Any] = lambda pair, known: pair.rows_of(known)
 
-    def rows_of(self, known: Known) -> Any:
+    def rows_of(self, known: KnownRows) -> Any:
         """The same records in memory, for the attacker."""
         return known.rows if known.codes is None else (known.rows, known.codes)
 
-    def release(self, known: Known, budget: Budget) -> Release:
+    def release(self, known: KnownRows, budget: Budget) -> Release:
         """One release through the public door, with noise from the operating system."""
-        source = self.door(self, known)
+        source = self.source_factory(self, known)
         labels = self.augment if isinstance(self.augment, Labels) else None
         options = {"adaptive": False, "assume_centered": self.augment is None, "labels": labels} | self.options
         return release(source, domain=self.domain, budget=budget, **options)
@@ -74,26 +74,26 @@ def pair_named(name: Any) -> Pair:
     return PAIRS[name]
 
 
-def _as_frame(pair: Pair, known: Known) -> Any:
+def _as_frame(pair: Pair, known: KnownRows) -> Any:
     import pyarrow as pa
 
     return pa.table(dict(zip("xy", known.rows.T, strict=True)))
 
 
-def _as_batches(pair: Pair, known: Known) -> Any:
+def _as_batches(pair: Pair, known: KnownRows) -> Any:
     return [known.rows[:1], known.rows[1:]]
 
 
-def _as_collection(pair: Pair, known: Known) -> Any:
-    collection = Collection(pair.domain, pair.augment)
+def _as_collection(pair: Pair, known: KnownRows) -> Any:
+    collection = StreamedMoments(pair.domain, pair.augment)
     for batch in _as_batches(pair, known):
         collection.add(batch)
     return collection
 
 
-def _known(row: list[float], others: "NDArray[np.float64] | None" = None) -> Known:
+def _known(row: list[float], others: "NDArray[np.float64] | None" = None) -> KnownRows:
     """A row, and others that are in both data sets."""
-    return Known(np.vstack([[row], np.zeros((1, len(row))) if others is None else others]))
+    return KnownRows(np.vstack([[row], np.zeros((1, len(row))) if others is None else others]))
 
 
 def _around(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -119,19 +119,21 @@ PAIRS = {
     "long rows": Pair(_known([5.0, 0.0]), _known([0.0, 5.0]), _BALL),
     "huge rows": Pair(_known([_HUGE, _HUGE]), _known([-_HUGE, _HUGE]), _BALL),
     "two rows a person": Pair(
-        Known(np.full((2, 2), 3.0)), Known(np.array([[3.0, -3.0]] * 2)), Domain(bounds=(-1.0, 1.0), rows_per_person=2)
+        KnownRows(np.full((2, 2), 3.0)),
+        KnownRows(np.array([[3.0, -3.0]] * 2)),
+        Domain(bounds=(-1.0, 1.0), rows_per_person=2),
     ),
     # Theorem 8: (k, c) and (l, c) are orthogonal when k·l = -c², here -1/2.
     "mean": Pair(_known([5.0, 0.0]), _known([-2.5, 2.5 * math.sqrt(3.0)]), _BALL, Constant()),
     "labels": Pair(
-        Known(_CORNER.rows, np.array([0, 0])),
-        Known(_OTHER_CORNER.rows, np.array([1, 0])),
+        KnownRows(_CORNER.rows, np.array([0, 0])),
+        KnownRows(_OTHER_CORNER.rows, np.array([1, 0])),
         _BOX,
         Labels((0, 1)),
     ),
-    "frame": Pair(_CORNER, _OTHER_CORNER, _BOX, door=_as_frame),
-    "batches": Pair(_CORNER, _OTHER_CORNER, _BOX, door=_as_batches),
-    "collected": Pair(_CORNER, _OTHER_CORNER, _BOX, door=_as_collection),
+    "frame": Pair(_CORNER, _OTHER_CORNER, _BOX, source_factory=_as_frame),
+    "batches": Pair(_CORNER, _OTHER_CORNER, _BOX, source_factory=_as_batches),
+    "collected": Pair(_CORNER, _OTHER_CORNER, _BOX, source_factory=_as_collection),
     "paper": Pair(_known([5.0, 0.0]), _known([0.0, 5.0]), _BALL, options={"mechanism": "paper"}),
     # Theorem 9: a count moves in two bins of either histogram, and then the row vanishes from the moments.
     "private norm": Pair(_known([1e6, 0.0], _ONES), _known(_NOTHING, _ONES), Domain(data_norm="private")),

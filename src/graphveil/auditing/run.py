@@ -4,8 +4,8 @@ import numpy as np
 
 from graphveil import _validation
 from graphveil.auditing.attacker import Attacker
-from graphveil.auditing.attacks import ATTACKS, Seen, strength
-from graphveil.auditing.confidence import mu_shown
+from graphveil.auditing.attacks import ATTACKS, AttackObservations, strength
+from graphveil.auditing.confidence import mu_lower_bound
 from graphveil.auditing.neighbours import Pair, pair_named
 from graphveil.auditing.result import Audit
 from graphveil.exceptions import InvalidParameter
@@ -68,11 +68,11 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
     alpha = (1.0 - confidence) / len(ATTACKS)
     shown = {attack: strength(attack, without, within, alpha) for attack in ATTACKS}
     best = max(shown, key=lambda attack: shown[attack])
-    largest = float(mu_shown(runs, 0, runs, alpha))
+    largest = float(mu_lower_bound(runs, 0, runs, alpha))
     return Audit(pair, budget, claimed, shown[best], largest, confidence, best, runs)
 
 
-def _played(pair: Pair, budget: Budget, runs: int) -> tuple[float, Seen, Seen]:
+def _played(pair: Pair, budget: Budget, runs: int) -> tuple[float, AttackObservations, AttackObservations]:
     """What the releases claim, and what the attacker sees of each data set."""
     attacker = Attacker(pair)
     ratios, numbers = np.empty((2, runs)), []
@@ -81,6 +81,6 @@ def _played(pair: Pair, budget: Budget, runs: int) -> tuple[float, Seen, Seen]:
         for side, known in enumerate((pair.without, pair.within)):
             made = pair.release(known, budget)
             ratios[side, run] = attacker.log_likelihood_ratio(made)
-            numbers.append(np.concatenate(list(made.rounds[0].values.values())) / made.rounds[0].factor)
+            numbers.append(np.concatenate(list(made.answers[0].values.values())) / made.answers[0].factor)
     table = np.array(numbers)
-    return made.event.charged_mu, Seen(ratios[0], table[0::2]), Seen(ratios[1], table[1::2])
+    return made.event.charged_mu, AttackObservations(ratios[0], table[0::2]), AttackObservations(ratios[1], table[1::2])

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from graphveil.cli._output import DONE, USAGE, answer, open_streams, refuse, say, verdict
+from graphveil.cli._output import DONE, USAGE, echo, emit, open_streams, refuse, verdict
 from graphveil.cli.audit import audit
 from graphveil.cli.bounds import bounds
 from graphveil.cli.demo import demo
@@ -43,7 +43,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         import graphveil
 
-        answer(False, {}, lambda out: say(out, f"graphveil {graphveil.__version__}"))
+        emit(False, {}, lambda out: echo(out, f"graphveil {graphveil.__version__}"))
         raise typer.Exit
 
 

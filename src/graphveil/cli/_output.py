@@ -43,24 +43,24 @@ __all__ = [
     "REFUSED",
     "USAGE",
     "AsJson",
+    "CliError",
     "Number",
-    "Refusal",
     "WholeNumber",
-    "answer",
-    "counting",
-    "existing",
+    "command",
+    "echo",
+    "emit",
     "expanded",
     "named_output",
     "note",
     "number",
     "one_line",
     "open_streams",
+    "progress_bar",
     "read_text",
     "refuse",
-    "say",
-    "verb",
+    "require_file",
+    "require_writable",
     "verdict",
-    "writable",
 ]
 
 # Exit codes; docs/command-line.md says which may be run again.
@@ -77,7 +77,7 @@ _WHOLE = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
-class Refusal(GraphveilError):
+class CliError(GraphveilError):
     """A mistake that only the command line can see: a file that is missing, an ending that is not known."""
 
 
@@ -150,13 +150,13 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def say(console: "Console", text: str) -> None:
+def echo(console: "Console", text: str) -> None:
     """Print sentences as they are; in a pipe also without breaking their lines."""
     lines = "\n".join(map(one_line, text.split("\n")))
     console.print(lines, markup=False, soft_wrap=not console.is_terminal)
 
 
-def answer(as_json: bool, facts: dict[str, Any], speak: Callable[["Console"], None], *, kept: bool = False) -> None:
+def emit(as_json: bool, facts: dict[str, Any], speak: Callable[["Console"], None], *, kept: bool = False) -> None:
     """Print ``facts`` as JSON, or let ``speak`` put them in words.
 
     Where what was asked for is ``kept`` anyway (a file, a line in a ledger), it is done, whether it can be said or not.
@@ -203,7 +203,7 @@ def _say_on_stderr(label: str, message: str, colour: str) -> None:
 
 
 @contextmanager
-def counting(what: str, quiet: bool) -> Iterator[Callable[[int, int | None], None]]:
+def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int | None], None]]:
     """A line of progress on a terminal; nothing in a pipe. Yields a function of (done, total)."""
     if quiet or not sys.stderr.isatty():
 
@@ -232,7 +232,7 @@ def counting(what: str, quiet: bool) -> Iterator[Callable[[int, int | None], Non
 
 
 # ---------------------------------------------------------------------- how a verb ends
-def verb(function: Callable[..., None]) -> Callable[..., None]:
+def command(function: Callable[..., None]) -> Callable[..., None]:
     """Turn what goes wrong into one sentence and an exit code, and warnings into notes."""
 
     @wraps(function)
@@ -305,13 +305,13 @@ Number = partial(typer.Option, parser=number, metavar="NUMBER")
 WholeNumber = partial(typer.Option, parser=whole_number, metavar="INTEGER")
 
 
-def existing(path: Path) -> Path:
+def require_file(path: Path) -> Path:
     """``path``, if there is such a file; ``~`` is the home folder."""
     path = expanded(path)
     if path.is_dir():
-        raise Refusal(f"{path} is a folder; a file is needed.")
+        raise CliError(f"{path} is a folder; a file is needed.")
     if not path.exists():
-        raise Refusal(f"{path} does not exist. Check the name; the current folder is {Path.cwd()}.")
+        raise CliError(f"{path} does not exist. Check the name; the current folder is {Path.cwd()}.")
     return path
 
 
@@ -320,12 +320,12 @@ def read_text(path: Path) -> str:
     from graphveil._files import read_file
 
     try:
-        return read_file(existing(path), _LONGEST_TEXT).decode()
+        return read_file(require_file(path), _LONGEST_TEXT).decode()
     except InvalidParameter as error:
-        raise Refusal(str(error)) from None
+        raise CliError(str(error)) from None
 
 
-def writable(path: Path, like: "re.Pattern[bytes] | None" = None) -> Path:
+def require_writable(path: Path, like: "re.Pattern[bytes] | None" = None) -> Path:
     """``path``, if writing there loses nothing: asked before anything is spent on what goes into it."""
     from graphveil._files import check_output
 
@@ -337,7 +337,7 @@ def writable(path: Path, like: "re.Pattern[bytes] | None" = None) -> Path:
 def named_output(path: Path) -> Path:
     """``path``, unless it stands for standard output."""
     if str(path) == "-":
-        raise Refusal("-o - is not standard output, which is for messages: give the name of a file.")
+        raise CliError("-o - is not standard output, which is for messages: give the name of a file.")
     return expanded(path)
 
 

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from graphveil.cli._output import BROKEN, AsJson, Number, WholeNumber, answer, counting, say, verb
+from graphveil.cli._output import BROKEN, AsJson, Number, WholeNumber, command, echo, emit, progress_bar
 
 __all__ = ["audit"]
 
 
-@verb
+@command
 def audit(
     epsilon: Annotated[float, Number(help="ε to attack; large ones need fewer runs.")] = 4.0,
     delta: Annotated[float, Number(help="δ to attack.")] = 1e-6,
@@ -24,7 +24,7 @@ def audit(
     from graphveil.auditing.run import audit as play
     from graphveil.spec.budget import Budget
 
-    with counting("Releasing neighbours and guessing which", as_json):
+    with progress_bar("Releasing neighbours and guessing which", as_json):
         found = play(Budget(epsilon, delta), pair=pair, runs=runs)
     facts = {
         "pair": found.pair,
@@ -42,6 +42,6 @@ def audit(
         f"Claimed: μ = {found.claimed_mu:.4g}. Shown by the best attack ({found.attack}, {runs:,} runs a side): "
         f"μ ≥ {found.mu_low:.4g}, {100 * found.confidence:g}% sure.\nVerdict: {found.verdict}."
     )
-    answer(as_json, facts, lambda out: say(out, said), kept=found.broken)  # then the exit code says it
+    emit(as_json, facts, lambda out: echo(out, said), kept=found.broken)  # then the exit code says it
     if found.broken:
         raise typer.Exit(BROKEN)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import AsJson, Refusal, answer, read_text, say, verb, writable
+from graphveil.cli._output import AsJson, CliError, command, echo, emit, read_text, require_writable
 from graphveil.exceptions import shortened
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _bounds() -> None:
 
 
 @bounds.command()
-@verb
+@command
 def template(
     data: Annotated[
         str, typer.Argument(help="The records, as for `graphveil release`; only names of columns are read.")
@@ -62,24 +62,24 @@ def template(
     from graphveil._files import write_file
     from graphveil.rows.files import column_kinds
 
-    output = writable(output)
+    output = require_writable(output)
     known = column_kinds(os.path.expanduser(data))
     names = [name for name, _ in known]
     if not header and any(map(_looks_like_a_value, names)):  # perhaps a record: nothing of it is repeated
-        raise Refusal(
+        raise CliError(
             "The name of a column is empty, or looks like a value (a number, a date, a word such as true or NA), as if "
             "the first line of the file were a record. Give it a first line with names; if these are names, say so "
             "with --header."
         )
     if len(set(names)) < len(names):
-        raise Refusal("Two columns of this file have the same name. Give every column a name of its own.")
+        raise CliError("Two columns of this file have the same name. Give every column a name of its own.")
     columns, left_out = [name for name, number in known if number], [name for name, number in known if not number]
     lines = [f'{_key(name)} = ["?", "?"]' for name in columns] + [f"# {_key(name)}: not numbers" for name in left_out]
     write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
     facts = {"template": str(output), "columns": columns, "left_out": left_out}
     asked = "What can each be, by public knowledge? And how many records may one person have?"
     said = f"Fill in {output}: {len(columns)} columns. {asked}"
-    answer(as_json, facts, lambda out: say(out, said), kept=True)
+    emit(as_json, facts, lambda out: echo(out, said), kept=True)
 
 
 def read_domain(path: Path) -> "Domain":
@@ -91,13 +91,13 @@ def read_domain(path: Path) -> "Domain":
         content = tomllib.loads(read_text(path))
     except (ValueError, RecursionError) as error:  # bad TOML, bad UTF-8, a number of too many digits, endless brackets
         where = f": {shortened(str(error))}" if isinstance(error, tomllib.TOMLDecodeError) else ""
-        raise Refusal(f"{path} is not a TOML file{where}. Make one with `graphveil bounds template`.") from None
+        raise CliError(f"{path} is not a TOML file{where}. Make one with `graphveil bounds template`.") from None
     odd = set(content) - {"rows_per_person", "bounds"}
     if odd or not isinstance(content.get("bounds"), dict) or not content["bounds"]:
         what = f"it has {shortened(', '.join(sorted(odd)))}" if odd else "it has no columns under [bounds]"
-        raise Refusal(f"{path} must have rows_per_person and [bounds] only; {what}.")
+        raise CliError(f"{path} must have rows_per_person and [bounds] only; {what}.")
     if content.get("rows_per_person", "?") == "?":
-        raise Refusal(
+        raise CliError(
             f"{path}: what is rows_per_person, the most records that any one person has? It is protected as a whole."
         )
     for name, pair in content["bounds"].items():
@@ -105,17 +105,17 @@ def read_domain(path: Path) -> "Domain":
     try:
         return Domain(bounds=content["bounds"], rows_per_person=content["rows_per_person"])
     except InvalidParameter as error:
-        raise Refusal(f"{path}: {error}") from None
+        raise CliError(f"{path}: {error}") from None
 
 
 def _check_pair(path: Path, name: str, pair: Any) -> None:
     if isinstance(pair, list) and "?" in pair:
-        raise Refusal(
+        raise CliError(
             f'{path}: column {shortened(repr(name))} still has "?". What can its values be, by public knowledge?'
         )
     numbers = isinstance(pair, list) and all(isinstance(end, int | float) and not isinstance(end, bool) for end in pair)
     if not numbers or len(pair) != 2:
-        raise Refusal(f"{path}: column {shortened(repr(name))} must be [smallest, largest], two numbers.")
+        raise CliError(f"{path}: column {shortened(repr(name))} must be [smallest, largest], two numbers.")
 
 
 def _looks_like_a_value(name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from graphveil.cli._output import AsJson, Refusal, answer, counting, expanded, verb
+from graphveil.cli._output import AsJson, CliError, command, emit, expanded, progress_bar
 from graphveil.cli.show import say_card
 
 __all__ = ["demo"]
@@ -15,7 +15,7 @@ _EPSILON, _DELTA = 1.0, 1e-6
 _SHOWN = 8
 
 
-@verb
+@command
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where to write; made if it does not exist.")] = Path("graphveil-demo"),
     as_json: AsJson = False,
@@ -34,20 +34,20 @@ def demo(
 
     folder = expanded(folder)
     if folder.exists() and not folder.is_dir():
-        raise Refusal(f"{folder} is a file; give a folder.")
+        raise CliError(f"{folder} is a file; give a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     data = health_insurance()
     assert data.rows_per_person is not None
     domain = Domain(bounds=data.bounds, rows_per_person=data.rows_per_person)
     files = _unused(folder)
-    with counting("Releasing", as_json):
+    with progress_bar("Releasing", as_json):
         made = make(data.rows, domain=domain, budget=Budget(_EPSILON, _DELTA))
         made.save(files["release"])
-    with counting("Fitting", as_json):
+    with progress_bar("Fitting", as_json):
         model = PrivateGraphicalLasso(_EPSILON, _DELTA).fit_release(made)
         network = fitted_network(model, made)
         FORMATS[".graphml"].write(network, files["graphml"])
-    with counting("Writing the report", as_json):
+    with progress_bar("Writing the report", as_json):
         write_report(made, files["html"])
     sure = [edge for edge in network.edges if not edge.get("could_be_noise", True)]
     facts = {
@@ -65,7 +65,7 @@ def demo(
         f"Network: {files['graphml']}",
         f"Report:  {files['html']} (open it in a browser)",
     ]
-    answer(as_json, facts, lambda out: say_card(out, made, "\n".join(lines)), kept=True)
+    emit(as_json, facts, lambda out: say_card(out, made, "\n".join(lines)), kept=True)
 
 
 def _unused(folder: Path) -> dict[str, Path]:

@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import AsJson, Refusal, answer, counting, existing, number, one_line, say, verb, writable
+from graphveil.cli._output import (
+    AsJson,
+    CliError,
+    command,
+    echo,
+    emit,
+    number,
+    one_line,
+    progress_bar,
+    require_file,
+    require_writable,
+)
 
 if TYPE_CHECKING:
     from graphveil.released.release import Release
@@ -15,7 +26,7 @@ __all__ = ["fit"]
 _METHODS = ("network", "dense", "ridge")
 
 
-@verb
+@command
 def fit(
     release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
     output: Annotated[
@@ -34,10 +45,10 @@ def fit(
 
     kind = FORMATS.get(output.suffix.lower())
     if kind is None:
-        raise Refusal(f"{output} has an ending that is not known; a network is written as {', '.join(FORMATS)}.")
-    output = writable(output, kind.like)
-    found = Release.load(existing(release))
-    with counting("Fitting", as_json):
+        raise CliError(f"{output} has an ending that is not known; a network is written as {', '.join(FORMATS)}.")
+    output = require_writable(output, kind.like)
+    found = Release.load(require_file(release))
+    with progress_bar("Fitting", as_json):
         model = _fitted(found, method, alpha)
         network = fitted_network(model, found)
         kind.write(network, output)
@@ -54,7 +65,7 @@ def fit(
     if network.edges and "lower" not in network.edges[0]:
         said.append("Without intervals: noise could have made any of these edges.")
     said += map(one_line, facts["cautions"])  # they name columns
-    answer(as_json, facts, lambda out: say(out, "\n".join(said)), kept=True)
+    emit(as_json, facts, lambda out: echo(out, "\n".join(said)), kept=True)
 
 
 def _cautions(release: "Release") -> list[str]:
@@ -66,19 +77,19 @@ def _cautions(release: "Release") -> list[str]:
 def _fitted(release: "Release", method: str, alpha: str) -> Any:
     """An estimator; its ε and δ are those of the release, which it does not spend again."""
     if method not in _METHODS:
-        raise Refusal(f"--method must be one of {', '.join(_METHODS)}, got {method!r}.")
+        raise CliError(f"--method must be one of {', '.join(_METHODS)}, got {method!r}.")
     budget = release.budget
     if method == "dense":
         from graphveil.estimators.precision import PrivatePrecision
 
         if alpha != "auto":
-            raise Refusal("--alpha goes with --method network or ridge; dense has no penalty.")
+            raise CliError("--alpha goes with --method network or ridge; dense has no penalty.")
         return PrivatePrecision(budget.epsilon, budget.delta).fit_release(release)
     penalty = _penalty(alpha)
     if method == "ridge":
-        from graphveil.estimators.ridge import PrivateRidge
+        from graphveil.estimators.ridge import PrivateRidgePrecision
 
-        return PrivateRidge(budget.epsilon, budget.delta, alpha=penalty).fit_release(release)
+        return PrivateRidgePrecision(budget.epsilon, budget.delta, alpha=penalty).fit_release(release)
     from graphveil.estimators.graphical_lasso import PrivateGraphicalLasso
 
     return PrivateGraphicalLasso(budget.epsilon, budget.delta, alpha=penalty).fit_release(release)

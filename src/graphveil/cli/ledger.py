@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import AsJson, Number, Refusal, answer, one_line, read_text, say, verb, writable
+from graphveil.cli._output import AsJson, CliError, Number, command, echo, emit, one_line, read_text, require_writable
 
 if TYPE_CHECKING:
     from graphveil.ledger.ledger import Ledger
@@ -28,17 +28,17 @@ ledger = typer.Typer(no_args_is_help=True, help="What was spent on each data set
 def open_ledger(url: str | None) -> "Ledger":
     """The ledger that was named, or the one where it is when nothing is said."""
     if url is not None and not url.strip():
-        raise Refusal("--ledger is empty. Name a file or a database, or leave it out: then it is ledger.db here.")
+        raise CliError("--ledger is empty. Name a file or a database, or leave it out: then it is ledger.db here.")
     from graphveil.ledger.ledger import Ledger
 
     named = os.path.expanduser(url or os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db")
     if os.path.exists(named) and not os.path.isfile(named):
-        raise Refusal(f"The ledger {named} is a folder or a device; it must be a file, or postgresql://… .")
+        raise CliError(f"The ledger {named} is a folder or a device; it must be a file, or postgresql://… .")
     return Ledger(named)
 
 
 @ledger.command()
-@verb
+@command
 def create(
     dataset: Annotated[str, typer.Argument(help="A name for these people's records, whatever file they come from.")],
     epsilon: Annotated[float, Number(help="ε that may be spent in all, for ever.")],
@@ -55,11 +55,11 @@ def create(
     open_ledger(ledger).create(dataset, Budget(epsilon, delta))
     facts = {"dataset": dataset, "epsilon": epsilon, "delta": delta}
     said = f"{dataset} may spend (ε, δ) = ({epsilon:g}, {delta:g}) in all."
-    answer(as_json, facts, lambda out: say(out, said), kept=True)
+    emit(as_json, facts, lambda out: echo(out, said), kept=True)
 
 
 @ledger.command()
-@verb
+@command
 def show(
     dataset: Annotated[str | None, typer.Argument(help="One data set; all of them by default.")] = None,
     ledger: LedgerUrl = None,
@@ -77,16 +77,16 @@ def show(
         from rich.table import Table
         from rich.text import Text
 
-        from graphveil.spec.rounding import written_down, written_up
+        from graphveil.spec.rounding import format_round_down, format_round_up
 
         table = Table("data set", "ε in all", "spent", "left", "at δ", "releases")
         for row in rows:
-            spent = "all (a seeded release)" if row["spent"] is None else written_up(row["spent"], 4)
+            spent = "all (a seeded release)" if row["spent"] is None else format_round_up(row["spent"], 4)
             cells = (
                 row["dataset"],
                 f"{row['epsilon']:g}",
                 spent,
-                written_down(row["left"], 4),
+                format_round_down(row["left"], 4),
                 f"{row['delta']:g}",
                 str(row["releases"]),
             )
@@ -95,7 +95,7 @@ def show(
         if rows:
             console.print("Releases add up in μ², not in ε: what is left is more than the total less what was spent.")
 
-    answer(as_json, {"datasets": rows}, speak)
+    emit(as_json, {"datasets": rows}, speak)
 
 
 def _balance(book: "Ledger", name: str) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _balance(book: "Ledger", name: str) -> dict[str, Any]:
 
 
 @ledger.command()
-@verb
+@command
 def history(dataset: _Dataset, ledger: LedgerUrl = None, as_json: AsJson = False) -> None:
     """List every charge of a data set.
 
@@ -121,11 +121,11 @@ def history(dataset: _Dataset, ledger: LedgerUrl = None, as_json: AsJson = False
     """
     lines = open_ledger(ledger).history(dataset)
     facts = {"dataset": dataset, "charges": [entry.to_dict() for entry in lines]}
-    answer(as_json, facts, lambda out: say(out, str(lines)))
+    emit(as_json, facts, lambda out: echo(out, str(lines)))
 
 
 @ledger.command()
-@verb
+@command
 def verify(
     heads: Annotated[Path | None, typer.Option(help="What an earlier `verify --json` printed, kept elsewhere.")] = None,
     ledger: LedgerUrl = None,
@@ -138,7 +138,7 @@ def verify(
     kept = None if heads is None else _read_heads(heads)
     now = open_ledger(ledger).verify(kept)
     said = f"{len(now)} data set{'' if len(now) == 1 else 's'}: every line, sum and stored release is as written."
-    answer(as_json, {"heads": now}, lambda out: say(out, said))
+    emit(as_json, {"heads": now}, lambda out: echo(out, said))
 
 
 def _read_heads(path: Path) -> dict[str, str]:
@@ -148,11 +148,11 @@ def _read_heads(path: Path) -> dict[str, str]:
         heads = json.loads(read_text(path))["heads"]
         return {str(name): str(head) for name, head in heads.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise Refusal(f"{path} is not what `graphveil ledger verify --json` prints.") from None
+        raise CliError(f"{path} is not what `graphveil ledger verify --json` prints.") from None
 
 
 @ledger.command()
-@verb
+@command
 def export(
     output: Annotated[Path, typer.Option("--output", "-o", help="The JSON file to write.")],
     ledger: LedgerUrl = None,
@@ -166,8 +166,8 @@ def export(
 
     from graphveil._files import write_file
 
-    output = writable(output, _EXPORT)
+    output = require_writable(output, _EXPORT)
     content = open_ledger(ledger).export()
     write_file(output, json.dumps(content, ensure_ascii=False, indent=1).encode(), _EXPORT)
     facts = {"export": str(output), "datasets": len(content["datasets"])}
-    answer(as_json, facts, lambda out: say(out, f"Written: {output}"), kept=True)
+    emit(as_json, facts, lambda out: echo(out, f"Written: {output}"), kept=True)

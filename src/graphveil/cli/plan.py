@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli._output import AsJson, Number, Refusal, WholeNumber, answer, counting, say, verb, writable
+from graphveil.cli._output import (
+    AsJson,
+    CliError,
+    Number,
+    WholeNumber,
+    command,
+    echo,
+    emit,
+    progress_bar,
+    require_writable,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +30,7 @@ _OPTIONS = {"n": "--records", "p": "--variables"}  # where the command line has 
 _FORECAST = re.compile(rb'\{"bounds_in_sd": ')
 
 
-@verb
+@command
 def plan(
     records: Annotated[int, WholeNumber(help="Number of records.")],
     variables: Annotated[int, WholeNumber(help="Number of columns.")],
@@ -49,12 +59,12 @@ def plan(
     from graphveil.report.page import PAGE, forecast_html
     from graphveil.spec.budget import Budget
 
-    output = output and writable(output, _FORECAST)
-    plot = plot and writable(plot, PAGE)
+    output = output and require_writable(output, _FORECAST)
+    plot = plot and require_writable(plot, PAGE)
     if output is not None and plot is not None and output.resolve() == plot.resolve():
-        raise Refusal(f"--output and --plot are the same file, {output}. Choose two.")
+        raise CliError(f"--output and --plot are the same file, {output}. Choose two.")
     budget = Budget(epsilon, delta)
-    with counting("Rehearsing", as_json) as count:
+    with progress_bar("Rehearsing", as_json) as count:
         try:
             forecast = make(
                 records,
@@ -67,13 +77,13 @@ def plan(
             )
         except InvalidParameter as error:
             name, must, rule = str(error).partition(" must be ")
-            raise Refusal(_OPTIONS.get(name, name) + must + rule) from None
+            raise CliError(_OPTIONS.get(name, name) + must + rule) from None
     if output is not None:
         write_file(output, forecast.to_json().encode(), _FORECAST)
     if plot is not None:
         write_file(plot, forecast_html(forecast).encode(), PAGE)
     written = [path for path in (output, plot) if path is not None]
-    answer(as_json, forecast.to_dict(), lambda out: _say(out, forecast, written), kept=output is not None)
+    emit(as_json, forecast.to_dict(), lambda out: _say(out, forecast, written), kept=output is not None)
 
 
 def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
@@ -81,10 +91,10 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
 
     here = forecast.here
     for sentence in forecast.sentences:
-        say(console, sentence)
+        echo(console, sentence)
     auc = "" if here.auc is None else f", edges ranked with an AUC of {here.auc:.3f}"
     error = f"Expected error of the precision matrix: {here.error:.2g}{auc}."
-    say(console, f"Noise of a correlation: ±{here.noise_sd:.2g}. {error}\n")
+    echo(console, f"Noise of a correlation: ±{here.noise_sd:.2g}. {error}\n")
     worst = max(point.error for point in forecast.by_epsilon + forecast.by_records)
     table = Table(box=None, pad_edge=False)
     for title in ("ε", "records", "worth", "error", ""):
@@ -101,4 +111,4 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
     console.print(table)
     console.print("For Gaussian records and sparse networks; skewed columns and rare events do worse.")
     for path in written:
-        say(console, f"Written: {path}")
+        echo(console, f"Written: {path}")

@@ -14,16 +14,16 @@ from graphveil.cli._output import (
     LOST,
     REFUSED,
     AsJson,
+    CliError,
     Number,
-    Refusal,
-    answer,
-    counting,
+    command,
+    emit,
     named_output,
     note,
+    progress_bar,
     refuse,
-    verb,
+    require_writable,
     verdict,
-    writable,
 )
 from graphveil.cli._signals import deferred
 from graphveil.cli.bounds import read_domain
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["release"]
 
 
-@verb
+@command
 def release(
     data: Annotated[str, typer.Argument(help="The records: Parquet, CSV or Arrow; a file, directory, pattern or URI.")],
     epsilon: Annotated[float, Number(help="ε to spend.")],
@@ -67,18 +67,18 @@ def release(
 
     account, output = None, named_output(output)
     if no_ledger and (ledger is not None or dataset or key):
-        raise Refusal("--no-ledger goes with none of --ledger, --dataset and --key.")
+        raise CliError("--no-ledger goes with none of --ledger, --dataset and --key.")
     if not no_ledger:
         if dataset is None:
-            raise Refusal(
+            raise CliError(
                 "--dataset is missing: under which name is this release counted? (--no-ledger counts nothing.)"
             )
-        account = _Account(open_ledger(ledger), dataset, lambda: writable(output))
+        account = _Account(open_ledger(ledger), dataset, lambda: require_writable(output))
     domain, budget = read_domain(bounds), Budget(epsilon, delta)
     if account is None or key is None or not account.knows(key):  # else the release that it holds is asked for again
-        writable(output)
+        require_writable(output)
     with _once_charged(account, as_json):
-        with counting("Reading records", as_json) as count:
+        with progress_bar("Reading records", as_json) as count:
             made = make(
                 os.path.expanduser(data),
                 domain=domain,
@@ -93,7 +93,7 @@ def release(
             facts: dict[str, Any] = {"release": str(path), "guarantee": made.guarantee, "checksum": made.checksum}
             if account is not None:
                 facts["remaining"] = account.remaining()
-            answer(as_json, facts, lambda out: say_card(out, made, _said(facts)), kept=True)
+            emit(as_json, facts, lambda out: say_card(out, made, _said(facts)), kept=True)
     if path != output:
         raise typer.Exit(ELSEWHERE)
 
@@ -190,12 +190,12 @@ def _saved(made: "Release", output: Path, account: _Account | None, as_json: boo
 
 
 def _said(facts: dict[str, Any]) -> str:
-    from graphveil.spec.rounding import written_down
+    from graphveil.spec.rounding import format_round_down
 
     count = ""
     if "remaining" not in facts:
         count = " Not counted in any ledger."
     elif facts["remaining"] is not None:
         left = facts["remaining"]
-        count = f" Left in the ledger: ε = {written_down(left['epsilon'], 4)} at δ = {left['delta']:.4g}."
+        count = f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {left['delta']:.4g}."
     return f"\nReleased to {facts['release']}; everything from here on is free.{count}"

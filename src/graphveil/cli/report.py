@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli._output import AsJson, Refusal, answer, counting, existing, read_text, say, verb, writable
+from graphveil.cli._output import (
+    AsJson,
+    CliError,
+    command,
+    echo,
+    emit,
+    progress_bar,
+    read_text,
+    require_file,
+    require_writable,
+)
 
 if TYPE_CHECKING:
     from graphveil.spec.forecast import Forecast
@@ -13,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-@verb
+@command
 def report(
     release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
@@ -29,17 +39,17 @@ def report(
     from graphveil.released.release import Release
     from graphveil.report.page import PAGE, write_report
 
-    output = writable(output, PAGE)
+    output = require_writable(output, PAGE)
     planned = None if forecast is None else _read_forecast(forecast)
-    found = Release.load(existing(release))
-    with counting("Fitting the path and judging every edge", as_json):
+    found = Release.load(require_file(release))
+    with progress_bar("Fitting the path and judging every edge", as_json):
         write_report(found, output, planned)
     size = output.stat().st_size
     facts = {"report": str(output), "bytes": size}
-    answer(
+    emit(
         as_json,
         facts,
-        lambda out: say(out, f"Report: {output} ({size / 1000:,.0f} kB). Open it in any browser."),
+        lambda out: echo(out, f"Report: {output} ({size / 1000:,.0f} kB). Open it in any browser."),
         kept=True,
     )
 
@@ -51,4 +61,4 @@ def _read_forecast(path: Path) -> "Forecast":
     try:
         return Forecast.from_json(read_text(path))
     except (InvalidParameter, UnicodeDecodeError, TypeError):
-        raise Refusal(f"{path} is not a forecast. Make one with `graphveil plan ... -o {path.name}`.") from None
+        raise CliError(f"{path} is not a forecast. Make one with `graphveil plan ... -o {path.name}`.") from None

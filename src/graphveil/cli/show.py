@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import AsJson, answer, existing, one_line, say, verb
+from graphveil.cli._output import AsJson, command, echo, emit, one_line, require_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["say_card", "show"]
 
 
-@verb
+@command
 def show(
     release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
     as_json: AsJson = False,
@@ -26,15 +26,15 @@ def show(
     """
     from graphveil.released.release import Release
 
-    found = Release.load(existing(release))
-    answer(as_json, _facts(found), lambda console: say_card(console, found))
+    found = Release.load(require_file(release))
+    emit(as_json, _facts(found), lambda console: say_card(console, found))
 
 
 def _facts(release: "Release") -> dict[str, Any]:
-    from graphveil.report.privacy_card import right_guesses
+    from graphveil.report.privacy_card import max_guess_accuracy
 
     event = release.event
-    promised, added = right_guesses(event)
+    promised, added = max_guess_accuracy(event)
     return {
         "guarantee": release.guarantee,
         "epsilon": event.budget.epsilon,
@@ -49,7 +49,7 @@ def _facts(release: "Release") -> dict[str, Any]:
         "columns": list(release.column_names),
         "mechanism": event.mechanism,
         "rounds": event.rounds,
-        "right_guesses": {"promised": promised, "with_this_noise": added},
+        "max_guess_accuracy": {"promised": promised, "with_this_noise": added},
         "versions": release.versions,
         "checksum": release.checksum,
     }
@@ -73,4 +73,4 @@ def say_card(console: "Console", release: "Release", below: str | None = None) -
     verdict = "Private on the conditions below." if card.private else "NOT private."
     console.print(Panel(Text(one_line(f"{verdict} {card.headline}")), border_style=colour, title="Privacy card"), table)
     if below is not None:
-        say(console, below)
+        echo(console, below)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.partitions import Outcome, Partitions, Work, combined
-from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.rows.partitions import Partitions, PartitionSum, PartitionTask, add_sums
+from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.rows.sources import open_batch
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
@@ -29,41 +29,41 @@ class DaskPartitions(Partitions):
 
     def __init__(self, collection: Any, domain: Domain, labels: Labels | None) -> None:
         # An empty piece of the same type has the schema, and is checked like any other batch.
-        opened = open_batch(call_foreign(lambda: _empty(collection), "opened"), domain, labels)
+        opened = open_batch(call_sanitized(lambda: _empty(collection), "opened"), domain, labels)
         if opened is None:
             raise SourceError(f"The source is a dask {type(collection).__name__}: give a 2-D array or a data frame.")
         self.columns, self.n_features = opened.columns, opened.n_features
-        self.domain, self.labels = domain.matched_to(self.columns, self.n_features), labels
+        self.domain, self.labels = domain.resolve(self.columns, self.n_features), labels
         label = [] if labels is None or labels.column is None else [labels.column]
         wanted = None if self.columns is None else [*self.columns, *label]
-        self._collection = call_foreign(lambda: _narrowed(collection, wanted), "opened")
+        self._collection = call_sanitized(lambda: _narrowed(collection, wanted), "opened")
 
-    def run(self, work: Work) -> tuple[Outcome, int]:
+    def run(self, work: PartitionTask) -> tuple[PartitionSum, int]:
         """One graph: for every partition a task that sums it and one that counts it, and a tree that adds the sums."""
         from dask.delayed import delayed
         from threadpoolctl import threadpool_limits
 
         parts = self._parts()
 
-        def total() -> tuple[Outcome, int]:
+        def total() -> tuple[PartitionSum, int]:
             shared = delayed(work)  # one node of the graph: every worker fetches it once
             level = [delayed(_sum_part, pure=False)(shared, number, part) for number, part in enumerate(parts)]
             while len(level) > 1:
                 groups = [level[start : start + _BRANCHES] for start in range(0, len(level), _BRANCHES)]
-                level = [delayed(combined, pure=False)(group) for group in groups]
+                level = [delayed(add_sums, pure=False)(group) for group in groups]
             with threadpool_limits(limits=1, user_api="blas"):  # without a cluster, the threads are Dask's
                 outcome, n_rows = delayed(tuple)([level[0], _counted(parts)]).compute()
             return outcome, n_rows
 
-        return call_foreign(total, _SUMMING)
+        return call_sanitized(total, _SUMMING)
 
     def count(self) -> int:
         """Number of rows: the lengths of all partitions."""
         parts = self._parts()
-        return int(call_foreign(lambda: _counted(parts).compute(), _SUMMING))
+        return int(call_sanitized(lambda: _counted(parts).compute(), _SUMMING))
 
     def _parts(self) -> list[Any]:
-        parts = call_foreign(self._collection.to_delayed, "opened")
+        parts = call_sanitized(self._collection.to_delayed, "opened")
         parts = list(parts.ravel()) if hasattr(parts, "ravel") else list(parts)
         if len(parts) != self._collection.npartitions:
             raise SourceError("Dask has lost a partition; nothing is used of this pass.")
@@ -82,7 +82,7 @@ def _n_rows(part: Any) -> int:
     return shape[0] if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else 0
 
 
-def _sum_part(work: Work, number: int, part: Any) -> Outcome:
+def _sum_part(work: PartitionTask, number: int, part: Any) -> PartitionSum:
     return work(number, [part])
 
 

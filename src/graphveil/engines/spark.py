@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.partitions import Outcome, Partitions, Work, combined
-from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.rows.partitions import Partitions, PartitionSum, PartitionTask, add_sums
+from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.rows.sources import open_batch
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
@@ -40,26 +40,26 @@ class SparkPartitions(Partitions):
         With a column.
     """
 
-    counted = True  # Spark counts rows without Python, and those of Parquet without reading them
+    knows_count = True  # Spark counts rows without Python, and those of Parquet without reading them
 
     def __init__(self, frame: Any, domain: Domain, labels: Labels | None) -> None:
         if getattr(frame, "isStreaming", False):
             raise SourceError("This Spark frame is a stream, which has no end. Write it to a table, and release that.")
-        opened = open_batch(call_foreign(lambda: _empty(frame), "opened"), domain, labels)
+        opened = open_batch(call_sanitized(lambda: _empty(frame), "opened"), domain, labels)
         assert opened is not None  # a table is a frame
         self.columns, self.n_features = opened.columns, opened.n_features
         label = [] if labels is None or labels.column is None else [labels.column]
         wanted = [*(self.columns or ()), *label]
         # Executors know the columns by number: Spark does not find all names that it allows (those with dots).
         numbers = [str(number) for number in range(len(wanted))]
-        matched = domain.matched_to(self.columns, self.n_features)
+        matched = domain.resolve(self.columns, self.n_features)
         self.domain = replace(matched, columns=tuple(numbers[: self.n_features]))
         self.labels = replace(labels, column=numbers[-1]) if label and labels is not None else labels
-        self._frame = call_foreign(lambda: _narrowed(frame, wanted, numbers), "opened")
+        self._frame = call_sanitized(lambda: _narrowed(frame, wanted, numbers), "opened")
         self._kept = getattr(frame, "is_cached", False)
         self._n_rows: int | None = None  # once counted
 
-    def run(self, work: Work) -> tuple[Outcome, int]:
+    def run(self, work: PartitionTask) -> tuple[PartitionSum, int]:
         """One job of two stages: sum partitions, add pieces. Rows are counted by another, once, without any Python."""
 
         def total() -> list[Any]:
@@ -68,8 +68,8 @@ class SparkPartitions(Partitions):
             pieces = -(-_size(work) // _PIECE)
             return list(sums.repartition(pieces, "piece").mapInArrow(_adding, _COLUMNS).toArrow().to_pylist())
 
-        pieces: dict[int, list[Outcome]] = {}
-        rows = call_foreign(partial(_unless_missing, total), "summed by Spark, whose own log says more")
+        pieces: dict[int, list[PartitionSum]] = {}
+        rows = call_sanitized(partial(_unless_missing, total), "summed by Spark, whose own log says more")
         if rows is None:
             raise SourceError(
                 "graphveil is not installed where Spark's executors run Python. Install it there, or point "
@@ -78,36 +78,36 @@ class SparkPartitions(Partitions):
         for row in rows:
             pieces.setdefault(row["piece"], []).append(_outcome(row))
         # A piece whose parts are not those of the others would be a partition that was lost, or counted twice.
-        added = [combined(pieces[number]) for number in sorted(pieces)]
+        added = [add_sums(pieces[number]) for number in sorted(pieces)]
         refused = next((piece for piece in added if piece.refusal is not None), None)
         if refused is not None:
             return refused, 0
         if not added:
-            return Outcome((), np.zeros(_size(work), dtype=np.int64)), self.count()
+            return PartitionSum((), np.zeros(_size(work), dtype=np.int64)), self.count()
         if any(piece.parts != added[0].parts for piece in added):
-            return Outcome((), added[0].words, "The engine has lost a part of a sum."), 0
-        return Outcome(added[0].parts, np.concatenate([piece.words for piece in added])), self.count()
+            return PartitionSum((), added[0].words, "The engine has lost a part of a sum."), 0
+        return PartitionSum(added[0].parts, np.concatenate([piece.words for piece in added])), self.count()
 
     def count(self) -> int:
         """Number of rows, counted by Spark itself."""
         if self._n_rows is None:
-            self._n_rows = int(call_foreign(self._frame.count, "counted by Spark, whose own log says more"))
+            self._n_rows = int(call_sanitized(self._frame.count, "counted by Spark, whose own log says more"))
         return self._n_rows
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def cached(self) -> Iterator[None]:
         """Let executors keep in memory what fits, and read the rest again."""
         from pyspark import StorageLevel
 
         if self._kept:
             yield
             return
-        call_foreign(lambda: self._frame.persist(StorageLevel.MEMORY_ONLY), "opened")
+        call_sanitized(lambda: self._frame.persist(StorageLevel.MEMORY_ONLY), "opened")
         try:
             yield
         finally:
             with suppress(SourceError):  # the rows were read, or another error says why not
-                call_foreign(self._frame.unpersist, "closed")
+                call_sanitized(self._frame.unpersist, "closed")
 
 
 def _empty(frame: Any) -> Any:
@@ -143,11 +143,11 @@ def _unless_missing(job: Callable[[], list[Any]]) -> list[Any] | None:
         raise
 
 
-def _size(work: Work) -> int:
-    return 1 + sum(statistic.words().size for statistic in work.statistics())
+def _size(work: PartitionTask) -> int:
+    return 1 + sum(statistic.to_words().size for statistic in work.statistics())
 
 
-def _summing(work: Work) -> "Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]":
+def _summing(work: PartitionTask) -> "Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]":
     """What an executor does with a partition."""
 
     def sum_partition(batches: "Iterator[RecordBatch]") -> "Iterator[RecordBatch]":
@@ -160,23 +160,23 @@ def _summing(work: Work) -> "Callable[[Iterator[RecordBatch]], Iterator[RecordBa
             pass
         for number in range(max(1, -(-outcome.words.size // _PIECE))):
             words = outcome.words[number * _PIECE : (number + 1) * _PIECE]
-            yield _row(number, Outcome(outcome.parts, words, outcome.refusal))
+            yield _row(number, PartitionSum(outcome.parts, words, outcome.refusal))
 
     return sum_partition
 
 
 def _adding(batches: "Iterator[RecordBatch]") -> "Iterator[RecordBatch]":
     """Add the pieces of one number, one after the other."""
-    total: dict[int, Outcome] = {}
+    total: dict[int, PartitionSum] = {}
     for batch in batches:
         for row in batch.to_pylist():
             before = [total[row["piece"]]] if row["piece"] in total else []
-            total[row["piece"]] = combined([*before, _outcome(row)])
+            total[row["piece"]] = add_sums([*before, _outcome(row)])
     for number, outcome in total.items():
         yield _row(number, outcome)
 
 
-def _row(number: int, outcome: Outcome) -> "RecordBatch":
+def _row(number: int, outcome: PartitionSum) -> "RecordBatch":
     import pyarrow as pa
 
     parts = np.asarray(outcome.parts, dtype=np.int64).tobytes()
@@ -186,6 +186,6 @@ def _row(number: int, outcome: Outcome) -> "RecordBatch":
     return pa.record_batch([pa.array(v, kind) for v, kind in zip(values, kinds, strict=True)], names=names)
 
 
-def _outcome(row: dict[str, Any]) -> Outcome:
+def _outcome(row: dict[str, Any]) -> PartitionSum:
     parts = tuple(np.frombuffer(row["parts"], dtype=np.int64).tolist())
-    return Outcome(parts, np.frombuffer(row["words"], dtype=np.int64), row["refusal"])
+    return PartitionSum(parts, np.frombuffer(row["words"], dtype=np.int64), row["refusal"])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from graphveil.rows.streaming import Collection
+    from graphveil.rows.streaming import StreamedMoments
 
 __all__ = ["PrivateEstimator"]
 
@@ -48,7 +48,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     privacy_: ReleaseEvent
     n_eff_: float
     n_features_in_: int
-    _collection: "Collection | None" = None  # what partial_fit has seen and nobody may
+    _collection: "StreamedMoments | None" = None  # what partial_fit has seen and nobody may
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         """
         if self._collection is None:
             options = self._release_options()  # refused now, if they would be later
-            from graphveil.rows.streaming import Collection
+            from graphveil.rows.streaming import StreamedMoments
 
-            self._collection = Collection(options["domain"], None if self.assume_centered else Constant())
+            self._collection = StreamedMoments(options["domain"], None if self.assume_centered else Constant())
         self._collection.add(X)
         self.n_features_in_ = self._collection.n_features
         return self

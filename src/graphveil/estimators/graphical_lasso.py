@@ -118,7 +118,7 @@ class PrivateGraphicalLasso(PrintedEstimator):
         if release.event.mechanism == "paper":
             self.alpha_ = self._papers_alpha()
             solution = admm(release.second_moment, self.alpha_, rho=self.rho, max_iter=self.max_iter)
-            self.location_, self.n_eff_ = release.origin, release.n_eff
+            self.location_, self.n_eff_ = release.moment_center, release.n_eff
         else:
             found, alpha = recover(release), self._checked_alpha()
             self.location_, self.n_eff_, self._noisy = found.location, found.n_eff, found.noisy

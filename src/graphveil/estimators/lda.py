@@ -13,7 +13,7 @@ from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.estimate import few_records, recovered
 from graphveil.released.release import Release
-from graphveil.rows.class_indicators import labelled_rows
+from graphveil.rows.class_indicators import append_class_indicators
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
@@ -121,7 +121,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
                 "PrivateLDA needs bounds=(lower, upper): what each column can be, from public knowledge."
             )
         domain = Domain(bounds=self.bounds, rows_per_person=self.rows_per_person)
-        source, wide = labelled_rows((X, y), domain, labels)
+        source, wide = append_class_indicators((X, y), domain, labels)
         made = release(source, **(self._release_options() | {"domain": wide}))
         return self.fit_release(made)
 

@@ -11,10 +11,10 @@ from graphveil.recovery.estimate import recover
 from graphveil.released.release import Release
 from graphveil.solvers.ridge import ridge_precision
 
-__all__ = ["PrivateRidge"]
+__all__ = ["PrivateRidgePrecision"]
 
 
-class PrivateRidge(PrintedEstimator):
+class PrivateRidgePrecision(PrintedEstimator):
     """Ridge precision matrix under differential privacy: −log det Θ + tr(SΘ) + α‖Θ − T‖² at its minimum.
 
     By default S is the denoised correlation matrix, T the identity, and the result is brought back to the columns'
@@ -48,10 +48,10 @@ class PrivateRidge(PrintedEstimator):
     --------
     >>> import graphveil as gv
     >>> rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, p=5), 20_000, random_state=0)
-    >>> model = gv.PrivateRidge(epsilon=1.0, delta=1e-6, bounds=(-6, 6)).fit(rows)
+    >>> model = gv.PrivateRidgePrecision(epsilon=1.0, delta=1e-6, bounds=(-6, 6)).fit(rows)
     >>> model.precision_.shape
     (5, 5)
-    >>> printed = gv.PrivateRidge(0.5, 1e-6, alpha=0.1, mechanism="paper", data_norm=6, assume_centered=True)
+    >>> printed = gv.PrivateRidgePrecision(0.5, 1e-6, alpha=0.1, mechanism="paper", data_norm=6, assume_centered=True)
     >>> printed.fit(rows).release_.event.mechanism
     'paper'
     """
@@ -98,7 +98,7 @@ class PrivateRidge(PrintedEstimator):
         if release.event.mechanism == "paper":
             self.alpha_ = self._papers_alpha()
             self.precision_ = ridge_precision(release.second_moment, self.alpha_)
-            self.location_, self.n_eff_ = release.origin, release.n_eff
+            self.location_, self.n_eff_ = release.moment_center, release.n_eff
         else:
             found, alpha = recover(release), self._checked_alpha()
             self.alpha_ = len(found.precision) / found.n_eff if isinstance(alpha, str) else alpha

@@ -50,14 +50,14 @@ class Account:
 
     def check_affordable(self) -> None:
         """Let a ledger that can say so refuse before any row is read; what counts is its answer to the charge."""
-        options, foresee = self._options, getattr(self._ledger, "foresee", None)
-        if foresee is None or options.mechanism == "paper" or options.random_state is not None:
+        options, check_affordable = self._options, getattr(self._ledger, "check_affordable", None)
+        if check_affordable is None or options.mechanism == "paper" or options.random_state is not None:
             return
-        from graphveil.privacy.calibration import analytic_mu, lattice_allowance
+        from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
 
-        mu, eta, person = analytic_mu(options.budget), lattice_allowance(options.budget), options.domain.rows_per_person
+        mu, eta, person = analytic_mu(options.budget), grid_eta_budget(options.budget), options.domain.rows_per_person
         expected = ReleaseEvent(options.budget, mu, eta, "default", "one", 1, person, "replace", seeded=False)
-        foresee(self._dataset, expected)
+        check_affordable(self._dataset, expected)
 
     def charge(self, event: ReleaseEvent) -> None:
         """Count the whole event, durably, or raise.

@@ -19,7 +19,13 @@ from graphveil.ledger.transactions import (
     row_of,
     statement_of,
 )
-from graphveil.privacy.composition import Balance, Spend, check_divisible, left_over, spent_of
+from graphveil.privacy.composition import (
+    Balance,
+    PrivacySpend,
+    check_room_for_releases,
+    compute_remaining,
+    compute_spent,
+)
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
@@ -91,7 +97,7 @@ class Ledger:
         name = checked_name("dataset", dataset)
         if not isinstance(budget, Budget):
             raise InvalidParameter.of("budget", "a gv.Budget", budget)
-        check_divisible(budget)
+        check_room_for_releases(budget)
         token = secrets.token_hex(16)
         self._store.create()
         self._store.write(lambda connection: open_account(connection, name, budget, token))
@@ -104,15 +110,15 @@ class Ledger:
         """What ``dataset`` may spend in all."""
         return self._statement(dataset)[0]
 
-    def spent(self, dataset: str) -> Spend:
+    def spent(self, dataset: str) -> PrivacySpend:
         """What was spent, with ε at the data set's δ, rounded up."""
         budget, balance = self._statement(dataset)
-        return spent_of(balance, budget)
+        return compute_spent(balance, budget)
 
-    def remaining(self, dataset: str) -> Spend:
+    def remaining(self, dataset: str) -> PrivacySpend:
         """The largest release that still fits, at the data set's δ, rounded down; nothing after a seeded release."""
         budget, balance = self._statement(dataset)
-        return left_over(balance, budget)
+        return compute_remaining(balance, budget)
 
     def history(self, dataset: str) -> History:
         """Every charge, in the order in which they were made. Times are what the clock said, and order nothing."""
@@ -165,7 +171,7 @@ class Ledger:
         token = secrets.token_hex(16)
         self._store.write(lambda connection: append_event(connection, dataset, event, request, token))
 
-    def foresee(self, dataset: str, event: ReleaseEvent) -> None:
+    def check_affordable(self, dataset: str, event: ReleaseEvent) -> None:
         """Raise as :meth:`charge` would, for want of a data set or of budget, and change nothing."""
         self._store.read(lambda connection: check_fits(connection, account_of(connection, dataset), event))
 

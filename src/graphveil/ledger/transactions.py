@@ -14,13 +14,13 @@ from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerDamaged, Ledg
 from graphveil.ledger.hash_chain import Chain, checksum_of, sealed, unsealed
 from graphveil.ledger.history import Entry
 from graphveil.ledger.schema import datasets, events, ledgers, releases
-from graphveil.privacy.composition import Balance, largest_epsilon, spent_of
+from graphveil.privacy.composition import Balance, compute_spent, largest_epsilon
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.names import checked_name, composed, look
 from graphveil.spec.request import Request
-from graphveil.spec.rounding import written_down, written_up
+from graphveil.spec.rounding import format_round_down, format_round_up
 
 __all__ = [
     "account_of",
@@ -237,8 +237,8 @@ def _exceeded(dataset: str, budget: Budget, before: Balance, event: ReleaseEvent
     if not before.plus(event).keeps_eta(budget):
         return BudgetExceeded(f"{start}The lattice terms of its releases, times e^epsilon, have used up their part.")
     left = largest_epsilon(before, budget, event.rows_per_person)
-    spent = written_up(spent_of(before, budget).epsilon, 4)
-    advice = f"epsilon = {written_down(left, 4)} would fit" if left > 0.0 else "nothing more would fit"
+    spent = format_round_up(compute_spent(before, budget).epsilon, 4)
+    advice = f"epsilon = {format_round_down(left, 4)} would fit" if left > 0.0 else "nothing more would fit"
     return BudgetExceeded(f"{start}Spent so far: epsilon = {spent}; at delta = {budget.delta:g}, {advice}.")
 
 

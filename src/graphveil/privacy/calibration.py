@@ -8,17 +8,17 @@ from functools import lru_cache
 from graphveil.exceptions import GuaranteeError
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import GaussianStep, NoiseGroup
-from graphveil.spec.gdp import mu_of
+from graphveil.spec.gdp import mu_from_epsilon_delta
 
 __all__ = [
     "LARGEST_ETA",
     "analytic_mu",
+    "calibrate_sd",
+    "calibrate_step",
     "classical_sd",
-    "lattice_allowance",
-    "lattice_share",
-    "lattice_step",
-    "sd_for",
-    "with_reserve",
+    "grid_delta_share",
+    "grid_eta_budget",
+    "inflate_sensitivity",
 ]
 
 # Share of δ that is kept for the lattice. The rest pays for the Gaussian; 1/1024 of δ changes σ by less than 0.02%.
@@ -37,10 +37,10 @@ def analytic_mu(budget: Budget) -> float:
     ---------
     δ_μ(ε) ≤ (1 - 2⁻¹⁰) δ. Proof: ``privacy/proofs/calibration.md`` (theorem 3).
     """
-    return mu_of(budget.epsilon, budget.delta * (1.0 - _LATTICE_SHARE))
+    return mu_from_epsilon_delta(budget.epsilon, budget.delta * (1.0 - _LATTICE_SHARE))
 
 
-def lattice_share(budget: Budget) -> float:
+def grid_delta_share(budget: Budget) -> float:
     """The η that a budget leaves room for: (1 + e^ε) η is less than 2⁻¹⁰ δ.
 
     Guarantee
@@ -51,17 +51,17 @@ def lattice_share(budget: Budget) -> float:
     return _LATTICE_SHARE * (1.0 - 2.0**-10) * budget.delta / (1.0 + math.exp(min(budget.epsilon, 700.0)))
 
 
-def lattice_allowance(budget: Budget) -> float:
+def grid_eta_budget(budget: Budget) -> float:
     """The η that a whole release may charge.
 
     Guarantee
     ---------
     Proof: ``privacy/proofs/lattice.md`` (theorem 4).
     """
-    return min(lattice_share(budget), LARGEST_ETA)
+    return min(grid_delta_share(budget), LARGEST_ETA)
 
 
-def with_reserve(sensitivity: float) -> float:
+def inflate_sensitivity(sensitivity: float) -> float:
     """The sensitivity of what is really released, integers rounded down to a lattice, rounded up.
 
     Guarantee
@@ -71,7 +71,7 @@ def with_reserve(sensitivity: float) -> float:
     return sensitivity * (1.0 + _ROUNDING)
 
 
-def sd_for(sensitivity: float, mu: float) -> float:
+def calibrate_sd(sensitivity: float, mu: float) -> float:
     """Least standard deviation with sensitivity/sd ≤ μ, rounded up.
 
     Guarantee
@@ -99,14 +99,14 @@ def classical_sd(sensitivity: float, budget: Budget, *, allow_unproven: bool) ->
     )
 
 
-def lattice_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, allowed_eta: float) -> GaussianStep:
+def calibrate_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float, allowed_eta: float) -> GaussianStep:
     """Choose the lattice of a noisy vector, fine enough that η ≤ ``allowed_eta``, and describe the step.
 
     A coordinate with noise of standard deviation s on the lattice gℤ, g = 2^e, costs a total variation of at most
     (g/s)²/16 against the Gaussian rounded to gℤ. The data are integers: for e ≤ 0 they are on the lattice; for e > 0
     they are rounded down to it, which moves d coordinates by less than g√(2d) in the norm of the sensitivity. That
-    is kept below 2⁻³⁰ of the sensitivity, the reserve that :func:`with_reserve` adds. The sampler takes whole scales:
-    every s is rounded up to a multiple of g, by less than 2⁻⁴⁰ of itself.
+    is kept below 2⁻³⁰ of the sensitivity, the reserve that :func:`inflate_sensitivity` adds.
+    The sampler takes whole scales: every s is rounded up to a multiple of g, by less than 2⁻⁴⁰ of itself.
 
     Guarantee
     ---------

@@ -1,9 +1,9 @@
 """What several releases of the same rows cost together, in exact arithmetic.
 
 Every event is μ-GDP up to a total variation η. A budget (ε, δ) is split once: μ² of all events together stays within
-that of ``analytic_mu``, η within ``lattice_share``, and δ_μ(ε) + (1 + e^ε) η ≤ δ follows, also when later releases are
-chosen after seeing earlier ones. Sums are fractions: no order of addition, no database and no tiny charge can lose a
-part of them.
+that of ``analytic_mu``, η within ``grid_delta_share``, and δ_μ(ε) + (1 + e^ε) η ≤ δ follows, even when later releases
+are chosen after seeing earlier ones. Sums are fractions: no order of addition, no database and no tiny charge can lose
+a part of them.
 """
 
 import math
@@ -13,19 +13,26 @@ from fractions import Fraction
 from typing import Any
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.privacy.calibration import LARGEST_ETA, analytic_mu, lattice_allowance, lattice_share
+from graphveil.privacy.calibration import LARGEST_ETA, analytic_mu, grid_delta_share, grid_eta_budget
 from graphveil.spec.budget import SMALLEST_EPSILON, Budget
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.gdp import epsilon_of
-from graphveil.spec.rounding import float_above, root_above, written_down, written_up
+from graphveil.spec.gdp import epsilon_from_mu
+from graphveil.spec.rounding import float_round_up, format_round_down, format_round_up, sqrt_round_up
 
-__all__ = ["Balance", "Spend", "check_divisible", "largest_epsilon", "left_over", "spent_of"]
+__all__ = [
+    "Balance",
+    "PrivacySpend",
+    "check_room_for_releases",
+    "compute_remaining",
+    "compute_spent",
+    "largest_epsilon",
+]
 
 _LEAST_RELEASES = 100  # that the lattice's share of a total budget must have room for
 
 
 @dataclass(frozen=True)
-class Spend:
+class PrivacySpend:
     """An amount of privacy: μ of Gaussian differential privacy, and what it is worth as ε at a given δ.
 
     Parameters
@@ -46,7 +53,7 @@ class Spend:
 
     def __str__(self) -> str:
         mark = "; a seeded release was made of these rows: not private" if self.seeded else ""
-        written = written_down if self.is_left else written_up
+        written = format_round_down if self.is_left else format_round_up
         return f"epsilon = {written(self.epsilon, 6)} at delta = {self.delta:g} (mu = {written(self.mu, 6)}){mark}"
 
 
@@ -97,7 +104,7 @@ class Balance:
 
     def keeps_eta(self, budget: Budget) -> bool:
         """Whether the lattice terms do."""
-        return self.eta <= Fraction(lattice_share(budget))
+        return self.eta <= Fraction(grid_delta_share(budget))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON; fractions as text, exactly."""
@@ -111,9 +118,9 @@ class Balance:
         return cls(sums, int(content["seeded"]))
 
 
-def check_divisible(budget: Budget) -> None:
+def check_room_for_releases(budget: Budget) -> None:
     """Refuse a total whose δ is too small, or ε too large, for the lattice terms of a hundred releases."""
-    if lattice_share(budget) < _LEAST_RELEASES * LARGEST_ETA:
+    if grid_delta_share(budget) < _LEAST_RELEASES * LARGEST_ETA:
         raise InvalidParameter(
             f"A total of epsilon = {budget.epsilon:g} at delta = {budget.delta:g} cannot be divided among releases: "
             "the lattice terms of their noise, times e^epsilon, would exceed delta. Choose a smaller epsilon or a "
@@ -121,19 +128,19 @@ def check_divisible(budget: Budget) -> None:
         )
 
 
-def spent_of(balance: Balance, budget: Budget) -> Spend:
+def compute_spent(balance: Balance, budget: Budget) -> PrivacySpend:
     """What was spent, with ε at the budget's δ, rounded up."""
     if balance.seeded:
-        return Spend(math.inf, math.inf, budget.delta, seeded=True)
-    mu, eta = root_above(balance.mu_square), float_above(balance.eta)
-    return Spend(mu, epsilon_of(mu, budget.delta, eta) if mu > 0.0 else 0.0, budget.delta)
+        return PrivacySpend(math.inf, math.inf, budget.delta, seeded=True)
+    mu, eta = sqrt_round_up(balance.mu_square), float_round_up(balance.eta)
+    return PrivacySpend(mu, epsilon_from_mu(mu, budget.delta, eta) if mu > 0.0 else 0.0, budget.delta)
 
 
-def left_over(balance: Balance, budget: Budget) -> Spend:
+def compute_remaining(balance: Balance, budget: Budget) -> PrivacySpend:
     """The largest release that still fits, at the budget's δ."""
     epsilon = largest_epsilon(balance, budget, balance.rows_per_person)
     mu = analytic_mu(Budget(epsilon, budget.delta)) if epsilon > 0.0 else 0.0
-    return Spend(mu, epsilon, budget.delta, balance.seeded > 0, is_left=True)
+    return PrivacySpend(mu, epsilon, budget.delta, balance.seeded > 0, is_left=True)
 
 
 def largest_epsilon(balance: Balance, budget: Budget, rows_per_person: int) -> float:
@@ -141,7 +148,7 @@ def largest_epsilon(balance: Balance, budget: Budget, rows_per_person: int) -> f
 
     def fits(epsilon: float) -> bool:
         asked = Budget(epsilon, budget.delta)
-        return balance.plus_amount(analytic_mu(asked), lattice_allowance(asked), rows_per_person).keeps(budget)
+        return balance.plus_amount(analytic_mu(asked), grid_eta_budget(asked), rows_per_person).keeps(budget)
 
     high = epsilon = budget.epsilon
     while not fits(epsilon):

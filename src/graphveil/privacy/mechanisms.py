@@ -17,7 +17,7 @@ from graphveil.privacy.noise import NoiseSource
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import GaussianStep, NoiseGroup
 from graphveil.spec.quantization import CELL_LEVELS
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
+from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
 from graphveil.spec.row_space import RowSpace
 
 if TYPE_CHECKING:
@@ -45,24 +45,26 @@ def step_for(query: Query, space: RowSpace, rows_per_person: int, mu: float, all
 
 
 def _moment_law(
-    query: Moments | Excess, space: RowSpace, rows_per_person: int, mu: float, allowed_eta: float
+    query: Moments | ClippedTail, space: RowSpace, rows_per_person: int, mu: float, allowed_eta: float
 ) -> GaussianStep:
     lattice, layout = query.geometry(space)
-    delta = calibration.with_reserve(sensitivity.moment_sensitivity(lattice.total_square, rows_per_person))
-    sd = calibration.sd_for(delta, mu)
+    delta = calibration.inflate_sensitivity(sensitivity.moment_sensitivity(lattice.total_square, rows_per_person))
+    sd = calibration.calibrate_sd(delta, mu)
     above = sd / math.sqrt(2.0) * (1.0 + 2.0**-50)  # rounded up: √2 times it is at least sd
     groups = (
         NoiseGroup("diagonal", layout.n_diagonal, sd),
         NoiseGroup("off_diagonal", layout.n_off_diagonal, above),
         NoiseGroup("trace", 1, sd),
     )
-    return calibration.lattice_step(delta, groups, mu, allowed_eta)
+    return calibration.calibrate_step(delta, groups, mu, allowed_eta)
 
 
 def _equal_law(name: str, count: int, delta: float, mu: float, allowed_eta: float) -> GaussianStep:
     """The same noise on every coordinate."""
-    delta = calibration.with_reserve(delta)
-    return calibration.lattice_step(delta, (NoiseGroup(name, count, calibration.sd_for(delta, mu)),), mu, allowed_eta)
+    delta = calibration.inflate_sensitivity(delta)
+    return calibration.calibrate_step(
+        delta, (NoiseGroup(name, count, calibration.calibrate_sd(delta, mu)),), mu, allowed_eta
+    )
 
 
 def _norm_law(query: NormCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
@@ -96,7 +98,7 @@ _STEPS: dict[type[Query], Callable[..., GaussianStep]] = {
     CellCounts: _cell_law,
     NormCounts: _norm_law,
     Moments: _moment_law,
-    Excess: _moment_law,
+    ClippedTail: _moment_law,
 }
 
 
@@ -111,7 +113,7 @@ def check_room(n_features: int, *, cells: bool, mu: float, allowed_eta: float) -
     if cells:
         most = max(most, n_features * sum(2**level for level in CELL_LEVELS))
     groups = (NoiseGroup("largest", 1, math.sqrt(2.0)), NoiseGroup("smallest", most, 1.0))
-    calibration.lattice_step(1.0, groups, mu, allowed_eta)
+    calibration.calibrate_step(1.0, groups, mu, allowed_eta)
 
 
 def paper_step(
@@ -124,11 +126,11 @@ def paper_step(
     Proof: ``privacy/proofs/paper_mechanism.md``.
     """
     lattice, layout = query.geometry(space)
-    delta = calibration.with_reserve(sensitivity.moment_sensitivity(lattice.total_square, rows_per_person))
+    delta = calibration.inflate_sensitivity(sensitivity.moment_sensitivity(lattice.total_square, rows_per_person))
     sd = calibration.classical_sd(delta, budget, allow_unproven=allow_unproven)
     mu = math.nextafter(delta / sd, math.inf)
     groups = (NoiseGroup("diagonal", layout.n_diagonal, sd), NoiseGroup("off_diagonal", layout.n_off_diagonal, sd))
-    return calibration.lattice_step(delta, groups, mu, calibration.lattice_allowance(budget))
+    return calibration.calibrate_step(delta, groups, mu, calibration.grid_eta_budget(budget))
 
 
 def draw_noise(step: GaussianStep, source: NoiseSource) -> "dict[str, NDArray[np.int64]]":

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 from graphveil.spec.quantization import CELL_LEVELS
-from graphveil.spec.rounding import root_above
+from graphveil.spec.rounding import sqrt_round_up
 
 __all__ = ["cell_sensitivity", "histogram_sensitivity", "mean_sensitivity", "moment_sensitivity", "square_sensitivity"]
 
@@ -27,7 +27,7 @@ def moment_sensitivity(total_square: int, rows_per_person: int) -> float:
     ---------
     Proofs: ``privacy/proofs/sensitivity.md`` (theorems 1 and 2), ``privacy/proofs/augmentation.md`` (theorem 8).
     """
-    return root_above(2 * (rows_per_person * total_square) ** 2)
+    return sqrt_round_up(2 * (rows_per_person * total_square) ** 2)
 
 
 def mean_sensitivity(widths: Sequence[int], weights: Sequence[int], row_square: int, rows_per_person: int) -> float:
@@ -38,7 +38,7 @@ def mean_sensitivity(widths: Sequence[int], weights: Sequence[int], row_square: 
     Proof: ``privacy/proofs/columns.md`` (theorem 10).
     """
     window = sum((weight * width) ** 2 for weight, width in zip(weights, widths, strict=True))
-    return root_above(rows_per_person**2 * min(window, 4 * max(weights) ** 2 * row_square))
+    return sqrt_round_up(rows_per_person**2 * min(window, 4 * max(weights) ** 2 * row_square))
 
 
 def square_sensitivity(
@@ -52,7 +52,7 @@ def square_sensitivity(
     """
     window = sum((weight * reach**2) ** 2 for weight, reach in zip(weights, reaches, strict=True))
     ball = (math.isqrt(row_square) + 1 + math.isqrt(sum(c * c for c in centre)) + 1) ** 2
-    return root_above(rows_per_person**2 * min(window, 2 * (max(weights) * ball) ** 2))
+    return sqrt_round_up(rows_per_person**2 * min(window, 2 * (max(weights) * ball) ** 2))
 
 
 def histogram_sensitivity(rows_per_person: int) -> float:
@@ -62,7 +62,7 @@ def histogram_sensitivity(rows_per_person: int) -> float:
     ---------
     Proof: ``privacy/proofs/columns.md`` (theorem 10).
     """
-    return root_above(2 * rows_per_person**2)
+    return sqrt_round_up(2 * rows_per_person**2)
 
 
 def cell_sensitivity(n_columns: int, rows_per_person: int) -> float:
@@ -72,4 +72,4 @@ def cell_sensitivity(n_columns: int, rows_per_person: int) -> float:
     ---------
     Proof: ``privacy/proofs/columns.md`` (theorem 10).
     """
-    return root_above(2 * n_columns * len(CELL_LEVELS) * rows_per_person**2)
+    return sqrt_round_up(2 * n_columns * len(CELL_LEVELS) * rows_per_person**2)

@@ -14,7 +14,7 @@ Why it is made like this (measured: ``docs/accuracy.md``):
 3. *One account.* Clipping makes the variance of a skewed column too small, and the next whitening would blow it up, so
    that even more is clipped. So after every round the variances are settled by all answers about them together
    (:mod:`graphveil.recovery.column_variances`), and what remains unsure is kept beside them.
-4. *Excess.* In the last round, what clipping cut off is asked for as a second matrix, where that can be seen.
+4. *ClippedTail.* In the last round, what clipping cut off is asked for as a second matrix, where that can be seen.
 5. *Narrower bounds* are looked for only where the first round has seen nothing of a column.
 """
 
@@ -30,10 +30,10 @@ from graphveil.recovery.clipping_radius import Radius, choose_radius, norm_edges
 from graphveil.recovery.column_scales import Columns, Setting, column_rounds, narrower_bounds
 from graphveil.recovery.column_variances import Known, View, prior_of, settle
 from graphveil.recovery.shrinkage import DETECTION, Denoised, cautious, denoise, refined_trace_sd
-from graphveil.released.answers import Round
+from graphveil.released.answers import Answer
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MAX_SQUARE, MomentLayout
-from graphveil.spec.queries import Excess, Moments, NormCounts, Query, RowMap
+from graphveil.spec.queries import ClippedTail, Moments, NormCounts, Query, RowMap
 
 __all__ = ["RECIPE", "Estimate", "adaptive_rounds", "follow"]
 
@@ -119,7 +119,7 @@ class Estimate:
         return np.asarray(self.unwhiten @ np.linalg.cholesky(self.spread))
 
 
-def follow(recipe: Generator[Asked, list[Round], T], answer: Callable[[Asked], list[Round]]) -> T:
+def follow(recipe: Generator[Asked, list[Answer], T], answer: Callable[[Asked], list[Answer]]) -> T:
     """Put the questions of a recipe to ``answer`` until it ends, and return what it returns."""
     try:
         asked = next(recipe)
@@ -130,7 +130,7 @@ def follow(recipe: Generator[Asked, list[Round], T], answer: Callable[[Asked], l
         return result
 
 
-def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Round], Estimate]:
+def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Answer], Estimate]:
     """Ask, and return an :class:`Estimate` in the end."""
     p, unit = setting.n_features, setting.lattice.unit
     columns, left = yield from column_rounds(setting)
@@ -197,7 +197,7 @@ def _questions(setting: Setting, row_map: RowMap, radius: Radius, share: float, 
     moments = Moments(radius.value, constant, row_map)
     if outer is None:
         return [(moments, share)]
-    return [(moments, share - excess), (Excess(row_map, radius.value, outer), excess)]
+    return [(moments, share - excess), (ClippedTail(row_map, radius.value, outer), excess)]
 
 
 def _begun_anew(estimate: Estimate, columns: Columns) -> Estimate:
@@ -225,7 +225,7 @@ class _Whitened:
     view: View
 
     @classmethod
-    def of(cls, setting: Setting, answers: list[Round], radius: Radius) -> "_Whitened":
+    def of(cls, setting: Setting, answers: list[Answer], radius: Radius) -> "_Whitened":
         p, unit = setting.n_features, setting.lattice.unit
         moments, query = answers[0], answers[0].query
         assert isinstance(query, Moments)
@@ -258,7 +258,7 @@ class _Whitened:
         )
         if len(answers) > 1:
             cut_off, asked = answers[1], answers[1].query
-            assert isinstance(asked, Excess)
+            assert isinstance(asked, ClippedTail)
             view = replace(
                 view,
                 outer=asked.outer,

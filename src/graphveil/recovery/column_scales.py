@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graphveil.released.answers import Round
-from graphveil.spec.quantization import CELL_LEVELS, RowLattice
+from graphveil.released.answers import Answer
+from graphveil.spec.quantization import CELL_LEVELS, RowGrid
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Query
 
 __all__ = ["Columns", "Setting", "column_rounds", "narrower_bounds"]
@@ -35,7 +35,7 @@ class Setting:
     Attributes
     ----------
     n_features, n_samples : int
-    lattice : RowLattice
+    lattice : RowGrid
         Of the rows, without anything appended.
     radius : float
         Bound of a row's norm, in scaled units.
@@ -49,7 +49,7 @@ class Setting:
 
     n_features: int
     n_samples: int
-    lattice: RowLattice
+    lattice: RowGrid
     radius: float
     mu: float
     rows_per_person: int
@@ -93,7 +93,7 @@ class Columns:
         return np.asarray(np.maximum(self.high * unit - self.location, self.location - self.low * unit) ** 2)
 
 
-def column_rounds(setting: Setting) -> Generator[Asked, list[Round], tuple[Columns, float]]:
+def column_rounds(setting: Setting) -> Generator[Asked, list[Answer], tuple[Columns, float]]:
     """Ask about columns; return what is known, and the share of μ² that is left."""
     p, lattice = setting.n_features, setting.lattice
     columns, mean_sd, spent = _unknown(p, lattice.edge, setting.radius), np.zeros(p), 0.0
@@ -124,8 +124,8 @@ def _unknown(p: int, edge: float, radius: float) -> Columns:
 
 
 def _means(
-    columns: Columns, lattice: RowLattice, share: float, which: NDArray[np.intp]
-) -> Generator[Asked, list[Round], tuple[Columns, Vector]]:
+    columns: Columns, lattice: RowGrid, share: float, which: NDArray[np.intp]
+) -> Generator[Asked, list[Answer], tuple[Columns, Vector]]:
     """Means of some columns, each with noise in proportion to its window."""
     widths = (columns.high - columns.low)[which]
     weights = _whole_weights(1.0 / widths)
@@ -139,8 +139,8 @@ def _means(
 
 
 def _squares(
-    columns: Columns, lattice: RowLattice, mean_sd: Vector, share: float, which: NDArray[np.intp], wish: Vector
-) -> Generator[Asked, list[Round], Columns]:
+    columns: Columns, lattice: RowGrid, mean_sd: Vector, share: float, which: NDArray[np.intp], wish: Vector
+) -> Generator[Asked, list[Answer], Columns]:
     """Variances of some columns about the current location."""
     centre = np.rint(columns.location / lattice.unit)
     weights = _whole_weights(wish)
@@ -155,7 +155,7 @@ def _squares(
 
 def narrower_bounds(
     columns: Columns, setting: Setting, unseen: NDArray[np.bool_]
-) -> Generator[Asked, list[Round], tuple[Columns, float]]:
+) -> Generator[Asked, list[Answer], tuple[Columns, float]]:
     """Give columns of which nothing was seen a window with room for nearly all of their rows, if counts can find one.
 
     Returns what is known then, and the share of μ² that it took. From there on the column is estimated as cut to the

@@ -17,11 +17,11 @@ from graphveil.recovery.column_variances import TOLERATED
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.recovery.private_norm import NORM_ROUNDS, mu_after_norm
 from graphveil.recovery.shrinkage import DETECTION, denoise, refined_trace_sd
-from graphveil.released.answers import Round
+from graphveil.released.answers import Answer
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
-from graphveil.spec.quantization import RowLattice
+from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import Moments, Query
 
 __all__ = ["Recovered", "cautions", "few_records", "recover", "recovered"]
@@ -226,7 +226,7 @@ def recovered(release: Release) -> Recovered:
     """:func:`recover` without a word."""
     if isinstance(release, MergedRelease):
         return _merged(release)
-    centre, half = release.frame
+    centre, half = release.scaling
     scale = np.outer(half, half)
     if release.event.rounds == "adaptive":
         estimate = _replay(release)
@@ -251,14 +251,14 @@ def recovered(release: Release) -> Recovered:
             ),
         )
     p, sd = half.size, release.noise_scale
-    trace_sd = refined_trace_sd(sd, p) if "trace" in release.rounds[-1].values else sd * np.sqrt(p)
+    trace_sd = refined_trace_sd(sd, p) if "trace" in release.answers[-1].values else sd * np.sqrt(p)
     result = denoise(
         release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=DETECTION
     )
     relative_sd = sd / np.diag(result.matrix)
     return Recovered(
         covariance=result.matrix * scale,
-        location=_inside(release, release.origin),
+        location=_inside(release, release.moment_center),
         n_eff=release.n_eff,
         relative_sd=relative_sd,
         undetermined=relative_sd > _UNDETERMINED,
@@ -266,7 +266,7 @@ def recovered(release: Release) -> Recovered:
         bounds=_bounds(release),
         flat=result.flat,
         unresolved=result.unresolved,
-        saturated=_fills_norm(release, result.matrix, (release.origin - centre) / half),
+        saturated=_fills_norm(release, result.matrix, (release.moment_center - centre) / half),
         columns=release.columns,
         noisy=NoisyCovariance(
             release.second_moment, ((np.diag(half), sd),), result.matrix * scale, 1.0 / release.n_samples
@@ -280,7 +280,7 @@ def _merged(release: MergedRelease) -> Recovered:
     Coordinates are those in which the summed noise is the same in all directions, exactly if every site's is.
     """
     weights, parts = release.weights, [recovered(part) for part in release.parts]
-    noisy = release.between + sum(w * found.noisy.matrix for w, found in zip(weights, parts, strict=True))
+    noisy = release.between_sites + sum(w * found.noisy.matrix for w, found in zip(weights, parts, strict=True))
     privacy = tuple((b, w * sd) for w, found in zip(weights, parts, strict=True) for b, sd in found.noisy.privacy)
     p, sd = len(noisy), float(np.sqrt(sum(size**2 for _, size in privacy)))
     back = np.linalg.cholesky(sum((size / sd) ** 2 * b @ b.T for b, size in privacy))
@@ -295,13 +295,13 @@ def _merged(release: MergedRelease) -> Recovered:
     )
     covariance = back @ result.matrix @ back.T
     covariance = (covariance + covariance.T) / 2.0
-    centre, half = release.frame
+    centre, half = release.scaling
     sampling = float(sum(w**2 * found.noisy.sampling for w, found in zip(weights, parts, strict=True)))
     relative_sd = sd * (back**2).sum(axis=1) / np.diag(covariance)
     single = sum(w**2 * found.noisy.single for w, found in zip(weights, parts, strict=True))
     return Recovered(
         covariance=covariance,
-        location=_inside(release, release.origin),
+        location=_inside(release, release.moment_center),
         n_eff=float(1.0 / np.sum(weights**2 / [found.n_eff for found in parts])),
         relative_sd=relative_sd,
         undetermined=(relative_sd > _UNDETERMINED) | np.any([found.undetermined for found in parts], axis=0),
@@ -309,7 +309,7 @@ def _merged(release: MergedRelease) -> Recovered:
         bounds=_bounds(release),
         flat=result.flat,
         unresolved=result.unresolved,
-        saturated=_fills_norm(release, covariance / np.outer(half, half), (release.origin - centre) / half),
+        saturated=_fills_norm(release, covariance / np.outer(half, half), (release.moment_center - centre) / half),
         columns=release.columns,
         noisy=NoisyCovariance(noisy, privacy, covariance, sampling, single),
     )
@@ -327,17 +327,17 @@ def _inside(release: Release, location: NDArray[np.float64]) -> NDArray[np.float
     if release.domain.bounds is None:
         return location
     low, high = (np.asarray(end, dtype=np.float64) for end in release.domain.bounds)
-    return np.asarray(np.clip(location, np.minimum(low, release.frame[0]), np.maximum(high, release.frame[0])))
+    return np.asarray(np.clip(location, np.minimum(low, release.scaling[0]), np.maximum(high, release.scaling[0])))
 
 
 def _bounds(release: Release, estimate: Estimate | None = None) -> NDArray[np.float64] | None:
     """Bounds to which columns were cut, in user's units."""
     if release.domain.bounds is None:
         return None
-    centre, half = release.frame
+    centre, half = release.scaling
     if estimate is None:
         return np.stack([centre - half, centre + half])
-    unit = RowLattice.of(release.domain, None).unit
+    unit = RowGrid.of(release.domain, None).unit
     return np.stack([centre + half * estimate.columns.low * unit, centre + half * estimate.columns.high * unit])
 
 
@@ -351,22 +351,22 @@ def _same(asked: Query, recorded: Query) -> bool:
 
 def _replay(release: Release) -> Estimate:
     """Run the recipe on recorded answers."""
-    domain, mu, answers = release.domain, release.event.mu, list(release.rounds)
+    domain, mu, answers = release.domain, release.event.mu, list(release.answers)
     if release.versions.get("recipe") != RECIPE:
         raise _another_recipe(release)
     if release.norm_is_private:
         mu, answers = mu_after_norm(mu), answers[NORM_ROUNDS:]
     setting = Setting(
-        domain._known_features(),
+        domain.require_n_features(),
         release.n_samples,
-        RowLattice.of(domain, None),
+        RowGrid.of(domain, None),
         domain.radius,
         mu,
         release.event.rows_per_person,
         centred=release.augment is None,
     )
 
-    def recorded(asked: list[tuple[Query, float]]) -> list[Round]:
+    def recorded(asked: list[tuple[Query, float]]) -> list[Answer]:
         found = [answers.pop(0) for _ in asked[: len(answers)]]
         if len(found) < len(asked) or not all(_same(q, r.query) for (q, _), r in zip(asked, found, strict=True)):
             raise _another_recipe(release)

@@ -12,7 +12,7 @@ from collections.abc import Generator
 import numpy as np
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.released.answers import Round
+from graphveil.released.answers import Answer
 from graphveil.spec.queries import NormCounts, Query
 
 __all__ = ["NORM_ROUNDS", "check_enough_rows", "mu_after_norm", "norm_rounds"]
@@ -42,7 +42,7 @@ def check_enough_rows(n_samples: int, mu: float, rows_per_person: int) -> None:
         )
 
 
-def norm_rounds() -> Generator[list[tuple[Query, float]], list[Round], float]:
+def norm_rounds() -> Generator[list[tuple[Query, float]], list[Answer], float]:
     """Ask for two histograms; return the norm."""
     (wide,) = yield [(NormCounts(None, _COARSE), _SHARE / NORM_ROUNDS)]
     counts, sd = wide.values["counts"], wide.sd("counts")

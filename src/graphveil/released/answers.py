@@ -11,11 +11,11 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.spec.events import GaussianStep
 from graphveil.spec.queries import Query
 
-__all__ = ["Round"]
+__all__ = ["Answer"]
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class Answer:
     """A noisy answer.
 
     Attributes
@@ -62,7 +62,7 @@ class Round:
         return asked | self.values
 
     @classmethod
-    def rebuild(cls, facts: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> "Round":
+    def rebuild(cls, facts: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> "Answer":
         """Undo :meth:`facts` and :meth:`arrays`."""
         asked = {name.removeprefix("query."): a for name, a in arrays.items() if name.startswith("query.")}
         values = {name: a for name, a in arrays.items() if not name.startswith("query.")}

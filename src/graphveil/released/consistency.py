@@ -12,12 +12,12 @@ from fractions import Fraction
 import numpy as np
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.released.answers import Round
+from graphveil.released.answers import Answer
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
-from graphveil.spec.gdp import delta_of
-from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowLattice
+from graphveil.spec.gdp import delta_from_mu
+from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
 from graphveil.spec.row_space import RowSpace
 
@@ -28,25 +28,25 @@ _ROUNDING = 1e-9  # relative: factors are computed again, perhaps on another mac
 _WORDS = 62  # bits that noise may have, in steps of its lattice
 
 
-def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds: tuple[Round, ...]) -> None:
+def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds: tuple[Answer, ...]) -> None:
     """Raise InvalidParameter where two parts of a release contradict each other."""
     _check_event(event, domain)
-    if not event.covers(a_round.step for a_round in rounds):
+    if not event.covers(answer.step for answer in rounds):
         raise InvalidParameter("the rounds of a release must not cost more than was charged.")
     space = RowSpace.of(domain, augment, None if event.rounds == "adaptive" else augment)
-    for a_round in rounds:
-        query, step = a_round.query, a_round.step
+    for answer in rounds:
+        query, step = answer.query, answer.step
         _check_law(step)
         _check_question(query, domain)
         lattice, layout = query.geometry(space)
         if {group.name: group.count for group in step.groups} not in _sizes(query, layout):
             raise InvalidParameter("a round's answer does not have the size of its question.")
         factor = query.unit_factor(space, event.n_samples)
-        if not math.isclose(a_round.factor, factor, rel_tol=_ROUNDING):
+        if not math.isclose(answer.factor, factor, rel_tol=_ROUNDING):
             raise InvalidParameter("a round's factor is not the one of its question and the number of records.")
         for group in step.groups:
             farthest = (event.n_samples * _reach(query, lattice) + _FARTHEST * group.sd) * factor
-            if not (np.abs(a_round.values[group.name]) <= farthest * (1.0 + _ROUNDING)).all():
+            if not (np.abs(answer.values[group.name]) <= farthest * (1.0 + _ROUNDING)).all():
                 raise InvalidParameter("a round's answer has numbers that neither records nor noise could give.")
 
 
@@ -57,7 +57,7 @@ def _check_event(event: ReleaseEvent, domain: Domain) -> None:
         )
     epsilon, delta = event.budget.epsilon, event.budget.delta
     if event.mechanism == "default":
-        keeps = delta_of(event.mu, epsilon, event.eta) <= delta
+        keeps = delta_from_mu(event.mu, epsilon, event.eta) <= delta
     else:  # the paper's noise need not keep its budget, but is never less than its formula says
         keeps = event.mu * math.sqrt(2.0 * math.log(1.25 / delta)) <= epsilon * (1.0 + _ROUNDING)
     if not keeps:
@@ -83,7 +83,7 @@ def _check_law(step: GaussianStep) -> None:
 
 def _check_question(query: Query, domain: Domain) -> None:
     """Every question is about the columns of the domain, and about rows of its norm where it does not map them."""
-    p = domain._known_features()
+    p = domain.require_n_features()
     row_map = getattr(query, "row_map", None)
     width = row_map.centre.size if row_map is not None else query.low.size if hasattr(query, "low") else p
     last = query.columns.max(initial=0.0) if hasattr(query, "columns") else 0.0
@@ -107,7 +107,7 @@ def _sizes(query: Query, layout: MomentLayout) -> list[dict[str, int]]:
     return [moments, {**moments, "trace": 1}]
 
 
-def _reach(query: Query, lattice: RowLattice) -> float:
+def _reach(query: Query, lattice: RowGrid) -> float:
     """The most that one row adds to a number of the answer, in integers."""
     if query.power == 0:
         return 1.0  # of counts

@@ -18,8 +18,8 @@ from graphveil.released import file_format
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.budget import Budget
-from graphveil.spec.events import Cost, ReleaseEvent
-from graphveil.spec.rounding import float_above, root_above
+from graphveil.spec.events import PrivacyCost, ReleaseEvent
+from graphveil.spec.rounding import float_round_up, sqrt_round_up
 from graphveil.spec.serialization import Record
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _WEIGHTS = ("rows", "inverse variance")
 
 
 @dataclass(frozen=True)
-class MergedEvent(Cost, Record):
+class MergedEvent(PrivacyCost, Record):
     """What the sites have spent, and on whom.
 
     A person with rows at ``sites_per_person`` of the sites is protected by μ = √Σμ² and η = Ση over those of them that
@@ -68,13 +68,13 @@ class MergedEvent(Cost, Record):
     def mu(self) -> float:
         """Of a person at the most expensive sites, rounded up."""
         costs = sorted((site.mu for site in self.sites), reverse=True)[: self.sites_per_person]
-        return root_above(sum((Fraction(mu) ** 2 for mu in costs), Fraction(0)))
+        return sqrt_round_up(sum((Fraction(mu) ** 2 for mu in costs), Fraction(0)))
 
     @property
     def eta(self) -> float:
         """Of a person at the most expensive sites, rounded up."""
         costs = sorted((site.eta for site in self.sites), reverse=True)[: self.sites_per_person]
-        return min(1.0, float_above(sum(map(Fraction, costs), Fraction(0))))
+        return min(1.0, float_round_up(sum(map(Fraction, costs), Fraction(0))))
 
     @property
     def n_samples(self) -> int:
@@ -165,17 +165,17 @@ class MergedRelease(Release):
         """Weighted mean of the sites' noisy means, or None when they have none."""
         if not isinstance(self.augment, Constant):
             return None
-        return self._mixed([part.origin for part in self.parts])
+        return self._mixed([part.moment_center for part in self.parts])
 
     @property
     def second_moment(self) -> "Vector":
         """Weighted mean of the sites' second moments about the common :attr:`origin`."""
-        return self._mixed([part.second_moment for part in self.parts]) + self.between
+        return self._mixed([part.second_moment for part in self.parts]) + self.between_sites
 
     @property
-    def between(self) -> "Vector":
+    def between_sites(self) -> "Vector":
         """What the distances between the sites' means add to the second moment, without what their noise adds."""
-        apart = [part.origin - self.origin for part in self.parts]
+        apart = [part.moment_center - self.moment_center for part in self.parts]
         noise = [(1.0 - w) * part.location_noise for w, part in zip(self.weights, self.parts, strict=True)]
         return self._mixed([np.outer(d, d) - excess for d, excess in zip(apart, noise, strict=True)])
 
@@ -206,7 +206,7 @@ class MergedRelease(Release):
     def _content(self) -> bytes:
         facts = {"weights": self.weighting, "sites_per_person": self.merged_event.sites_per_person}
         header = {"merged": facts, "parts": [part._header for part in self.parts]}
-        return file_format.encode(header, [a.arrays() for part in self.parts for a in part.rounds])
+        return file_format.encode(header, [a.arrays() for part in self.parts for a in part.answers])
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: list[Any]) -> "MergedRelease":

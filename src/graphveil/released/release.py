@@ -17,14 +17,14 @@ from graphveil._html import facts_html
 from graphveil._memory import memory_here
 from graphveil.exceptions import InvalidParameter, ReleaseFileError
 from graphveil.released import file_format
-from graphveil.released.answers import Round
+from graphveil.released.answers import Answer
 from graphveil.released.consistency import check_release
 from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.quantization import MomentLayout, RowLattice
-from graphveil.spec.queries import ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query
+from graphveil.spec.quantization import MomentLayout, RowGrid
+from graphveil.spec.queries import ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
 from graphveil.spec.serialization import Record
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Release:
         What was assumed of the rows.
     augment : Constant, Labels or None
         What was appended to them.
-    rounds : tuple of Round
+    answers : tuple of Answer
         The questions that were asked, with their noisy answers and the laws of the noise.
     versions : dict
         Versions of graphveil and of the sampler that made it.
@@ -59,7 +59,7 @@ class Release:
     event: ReleaseEvent
     domain: Domain
     augment: Augment
-    rounds: tuple[Round, ...]
+    answers: tuple[Answer, ...]
     versions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class Release:
         shapes |= {"trace": 1} if "trace" in values else {}
         if mapped != (self.event.rounds == "adaptive") or any(values[name].size != n for name, n in shapes.items()):
             raise InvalidParameter("a release's last moments must be those of its domain.")
-        check_release(self.event, self.domain, self.augment, self.rounds)
+        check_release(self.event, self.domain, self.augment, self.answers)
 
     # ------------------------------------------------------------------ what is known without any number
     @property
@@ -105,7 +105,7 @@ class Release:
     @property
     def norm_is_private(self) -> bool:
         """Whether ``domain.data_norm`` was found inside the budget (``data_norm="private"``)."""
-        first = self.rounds[0].query
+        first = self.answers[0].query
         return isinstance(first, NormCounts) and first.row_map is None
 
     @property
@@ -114,11 +114,12 @@ class Release:
         shared = [
             (q.low.tobytes(), q.high.tobytes()) for q in self._queries if isinstance(q, ColumnMeans | ColumnSquares)
         ]
-        return len(set(shared)) + sum(not isinstance(q, ColumnMeans | ColumnSquares | Excess) for q in self._queries)
+        alone = [q for q in self._queries if not isinstance(q, ColumnMeans | ColumnSquares | ClippedTail)]
+        return len(set(shared)) + len(alone)
 
     @property
     def _queries(self) -> list[Query]:
-        return [a_round.query for a_round in self.rounds]
+        return [answer.query for answer in self.answers]
 
     # ------------------------------------------------------------------ the numbers, in user's units
     @property
@@ -126,23 +127,23 @@ class Release:
         """The noisy mean, or None when it was not asked for (``augment="mean"``)."""
         if not isinstance(self.augment, Constant):
             return None
-        centre, half = self.frame
-        middle, back = self._undo
+        centre, half = self.scaling
+        middle, back = self._unwhiten
         return np.asarray(centre + half * (middle + back @ self._mean))
 
     @property
-    def origin(self) -> "Vector":
+    def moment_center(self) -> "Vector":
         """The point about which :attr:`second_moment` is taken.
 
         The released mean where there is one; the middle of the bounds for a release with labels; else zero.
         """
         location = self.location
-        return self.frame[0] if location is None else location
+        return self.scaling[0] if location is None else location
 
     @property
     def second_moment(self) -> "Vector":
         """The noisy p × p second moment about :attr:`origin`: unbiased but for clipping, maybe indefinite."""
-        half, back = self.frame[1], self._undo[1]
+        half, back = self.scaling[1], self._unwhiten[1]
         p = half.size
         moment = self._moments[:p, :p]
         if isinstance(self.augment, Constant):
@@ -162,10 +163,10 @@ class Release:
         After several rounds it is that of the last, in the coordinates of the data: s/√2·√(G_ii G_jj + G_ij²) for
         noise s in whitened coordinates, G the product of the map back with its transpose.
         """
-        half, p = self.frame[1], self.frame[1].size
+        half, p = self.scaling[1], self.scaling[1].size
         if self._row_map is not None:
             total = self.noise_scale**2 + (0.0 if self._excess is None else self._excess.sd("diagonal") ** 2)
-            spread = self._undo[1] @ self._undo[1].T
+            spread = self._unwhiten[1] @ self._unwhiten[1].T
             variance = np.asarray(total / 2.0 * (np.outer(np.diag(spread), np.diag(spread)) + spread**2))
             return np.asarray(np.sqrt(variance) * np.outer(half, half))
         m = self._layout.n_diagonal
@@ -182,10 +183,10 @@ class Release:
     @property
     def location_noise(self) -> "Vector":
         """Covariance of the privacy noise in :attr:`location`; zero without one."""
-        half = self.frame[1]
+        half = self.scaling[1]
         if not isinstance(self.augment, Constant):
             return np.zeros((half.size, half.size))
-        root = half[:, None] * self._undo[1] * self._mean_sd
+        root = half[:, None] * self._unwhiten[1] * self._mean_sd
         return np.asarray(root @ root.T)
 
     @property
@@ -196,7 +197,7 @@ class Release:
     @property
     def n_eff(self) -> float:
         """Rows that would give as noisy an estimate without privacy: 1/n_eff = 1/n + (σ/mean eigenvalue)²/2."""
-        p = self.frame[1].size
+        p = self.scaling[1].size
         moment = np.trace(self._moments[:p, :p]) / p
         if isinstance(self.augment, Constant):
             moment -= np.sum(self._mean**2) / p - self._mean_sd**2
@@ -208,7 +209,7 @@ class Release:
         """Noisy number of rows of each class (may be negative), or None without labels."""
         if not isinstance(self.augment, Labels):
             return None
-        corner = self._moments.diagonal()[self.frame[1].size :]
+        corner = self._moments.diagonal()[self.scaling[1].size :]
         return np.asarray(self.n_samples * corner / self._constant**2)
 
     @property
@@ -217,7 +218,7 @@ class Release:
         counts = self.class_counts
         if counts is None:
             return None
-        centre, half = self.frame
+        centre, half = self.scaling
         share = np.where(counts > 0, counts, np.nan) / self.n_samples
         return np.asarray(centre + half * (self._moments[: half.size, half.size :].T / self._constant / share[:, None]))
 
@@ -275,7 +276,7 @@ class Release:
             event=ReleaseEvent.from_dict(header["event"]),
             domain=Domain.from_dict(header["domain"]),
             augment=augment,
-            rounds=tuple(Round.rebuild(*pair) for pair in zip(header["rounds"], arrays, strict=True)),
+            answers=tuple(Answer.rebuild(*pair) for pair in zip(header["rounds"], arrays, strict=True)),
             versions={_word(key): _word(value) for key, value in header["versions"].items()},
         )
 
@@ -285,13 +286,13 @@ class Release:
             "event": self.event.to_dict(),
             "domain": self.domain.to_dict(),
             "augment": None if self.augment is None else self.augment.to_dict(),
-            "rounds": [a_round.facts() for a_round in self.rounds],
+            "rounds": [answer.facts() for answer in self.answers],
             "versions": self.versions,
         }
 
     @cached_property
     def _content(self) -> bytes:
-        return file_format.encode(self._header, [a_round.arrays() for a_round in self.rounds])
+        return file_format.encode(self._header, [answer.arrays() for answer in self.answers])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Release) and self._content == other._content
@@ -314,42 +315,42 @@ class Release:
 
     # ------------------------------------------------------------------ mechanism units
     @cached_property
-    def frame(self) -> "tuple[Vector, Vector]":
+    def scaling(self) -> "tuple[Vector, Vector]":
         """Centre and half-width of the columns: scaled units times half plus centre are user's units."""
-        return self.domain.box(shift=self.augment is not None)[:2]
+        return self.domain.scaling(shift=self.augment is not None)[:2]
 
     @property
     def _layout(self) -> MomentLayout:
-        return MomentLayout(self.domain._known_features(), self.augment)
+        return MomentLayout(self.domain.require_n_features(), self.augment)
 
     @property
     def _bare_layout(self) -> MomentLayout:
-        return MomentLayout(self.domain._known_features(), None)
+        return MomentLayout(self.domain.require_n_features(), None)
 
     @cached_property
-    def _last(self) -> Round:
+    def _last(self) -> Answer:
         """The round with the final moments."""
-        found = [a_round for a_round in self.rounds if isinstance(a_round.query, Moments)]
+        found = [answer for answer in self.answers if isinstance(answer.query, Moments)]
         if not found:
             raise InvalidParameter("a release must hold moments.")
         return found[-1]
 
     @property
-    def _excess(self) -> Round | None:
-        after = self.rounds[self.rounds.index(self._last) + 1 :]
-        return next((a_round for a_round in after if isinstance(a_round.query, Excess)), None)
+    def _excess(self) -> Answer | None:
+        after = self.answers[self.answers.index(self._last) + 1 :]
+        return next((answer for answer in after if isinstance(answer.query, ClippedTail)), None)
 
     @property
     def _row_map(self) -> Any:
         return self._last.query.row_map  # type: ignore[attr-defined]
 
     @cached_property
-    def _undo(self) -> "tuple[Vector, Vector]":
+    def _unwhiten(self) -> "tuple[Vector, Vector]":
         """(m, B): a row z of the last round is the scaled row m + Bz."""
-        p = self.domain._known_features()
+        p = self.domain.require_n_features()
         if self._row_map is None:
             return np.zeros(p), np.eye(p)
-        unit = RowLattice.of(self.domain, None).unit
+        unit = RowGrid.of(self.domain, None).unit
         return self._row_map.centre * unit, self._row_map.inverse(unit).T
 
     @cached_property
@@ -357,8 +358,8 @@ class Release:
         """What was appended, in the units of the last round."""
         query = self._last.query
         assert isinstance(query, Moments)
-        p = self.domain._known_features()
-        lattice = RowLattice.of(self.domain, self.augment) if query.row_map is None else query.lattice(p)
+        p = self.domain.require_n_features()
+        lattice = RowGrid.of(self.domain, self.augment) if query.row_map is None else query.lattice(p)
         return lattice.constant * lattice.unit
 
     @cached_property

@@ -19,7 +19,7 @@ from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, spectrum_chart
 from graphveil.report.graph_layout import placed
 from graphveil.report.privacy_card import PrivacyCard, privacy_card
-from graphveil.report.report_data import Content, content_of
+from graphveil.report.report_data import Content, collect_report_data
 from graphveil.spec.forecast import Forecast
 
 __all__ = ["PAGE", "forecast_html", "report_html", "write_report"]
@@ -62,7 +62,7 @@ def report_html(release: Release, forecast: Forecast | None = None) -> str:
         raise InvalidParameter.of("release", "a gv.Release", given[0], "Read a file with gv.Release.load(path).")
     if not isinstance(given[1], Forecast | None):
         raise InvalidParameter.of("forecast", "a gv.Forecast", given[1])
-    content, card = content_of(release), privacy_card(release)
+    content, card = collect_report_data(release), privacy_card(release)
     style, script = _asset("page.css"), _asset("page.js")
     parts = {
         "policy": _policy(style, script),

@@ -9,7 +9,7 @@ from graphveil.released.release import Release
 from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.events import ReleaseEvent
 
-__all__ = ["PrivacyCard", "privacy_card", "right_guesses"]
+__all__ = ["PrivacyCard", "max_guess_accuracy", "privacy_card"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PrivacyCard:
     facts: tuple[tuple[str, str], ...]
 
 
-def right_guesses(event: ReleaseEvent) -> tuple[float, float]:
+def max_guess_accuracy(event: ReleaseEvent) -> tuple[float, float]:
     """How often a guess between two possible persons can be right: by (ε, δ) alone, and by the noise that was added.
 
     By tossing a coin it is right half of the time. (ε, δ) allows (e^ε + δ)/(1 + e^ε) (Kairouz, Oh and Viswanath 2015),
@@ -106,7 +106,7 @@ def _meaning(event: ReleaseEvent) -> str:
     if event.seeded:
         return "Nothing is promised: whoever knows the seed can subtract the noise."
     epsilon, delta = event.proven_epsilon, event.budget.delta
-    promised, added = right_guesses(event)
+    promised, added = max_guess_accuracy(event)
     odds = f"{math.ceil(100.0 * math.exp(epsilon)) / 100.0:.2f}" if epsilon < 12.0 else f"e^{epsilon:.3g}"
     which = "records" if event.rows_per_person == 1 else "sets of records"
     return (
@@ -144,9 +144,9 @@ def _not_promised(event: ReleaseEvent) -> str:
 
 def _released(release: Release) -> str:
     counts: Counter[str] = Counter()
-    rounds = [a_round for part in _parts(release) for a_round in part.rounds]
-    for a_round in rounds:
-        counts[a_round.query.description] += sum(values.size for values in a_round.values.values())
+    rounds = [answer for part in _parts(release) for answer in part.answers]
+    for answer in rounds:
+        counts[answer.query.description] += sum(values.size for values in answer.values.values())
     parts = "; ".join(f"{what} ({count:,})" for what, count in counts.items())
     extra = ""
     if isinstance(release.augment, Labels):
@@ -180,7 +180,7 @@ def _mechanism(release: Release) -> str:
     if event.mechanism == "paper":
         proof = "" if event.keeps_budget else " It does not keep the ε that was asked for; the one shown holds."
         return f"Gaussian noise as in Algorithm 1 of Su, Guo and Zhang, classical calibration.{proof}"
-    rounds = "one answer" if event.rounds == "one" else f"{len(release.rounds)} answers in adaptive rounds, one charge"
+    rounds = "one answer" if event.rounds == "one" else f"{len(release.answers)} answers in adaptive rounds, one charge"
     if isinstance(release, MergedRelease):
         rounds = f"{len(release.parts)} sites, each with a release and a charge of its own"
     return (

@@ -14,7 +14,7 @@ from graphveil.recovery.estimate import Recovered, cautions, recover
 from graphveil.recovery.network import Network, find_network, network_path
 from graphveil.released.release import Release
 
-__all__ = ["Content", "Spectrum", "content_of", "neighbourly_order"]
+__all__ = ["Content", "Spectrum", "collect_report_data", "neighbourly_order"]
 
 Matrix = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Content:
     notes: tuple[str, ...]
 
 
-def content_of(release: Release) -> Content:
+def collect_report_data(release: Release) -> Content:
     """Recover, fit the whole path, and judge every edge: from published numbers alone."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it

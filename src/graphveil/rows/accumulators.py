@@ -14,10 +14,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from graphveil.rows.encoding import encode_mapped, map_rows, row_norms
-from graphveil.rows.exact_sums import ExactMoments, joined, split
+from graphveil.rows.exact_sums import ExactMoments, join_words, split_words
 from graphveil.rows.statistic import Statistic
-from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowLattice
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Excess, Moments, NormCounts, Query, RowMap
+from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
+from graphveil.spec.queries import (
+    CellCounts,
+    ClippedTail,
+    ColumnMeans,
+    ColumnSquares,
+    Moments,
+    NormCounts,
+    Query,
+    RowMap,
+)
 from graphveil.spec.row_space import RowSpace
 
 if TYPE_CHECKING:
@@ -46,11 +55,11 @@ class RowMoments(Statistic):
     def merge(self, other: Self) -> None:
         self._moments.merge(other._moments)
 
-    def words(self) -> "NDArray[np.int64]":
-        return self._moments.words()
+    def to_words(self) -> "NDArray[np.int64]":
+        return self._moments.to_words()
 
-    def add_words(self, words: "NDArray[np.int64]") -> None:
-        self._moments.add_words(words)
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
+        self._moments.add_from_words(words)
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         return _coordinates(self._moments, self._layout)
@@ -91,11 +100,11 @@ class MappedMoments(Statistic):
     __slots__ = ("_arguments", "_constant", "_encoded", "_layout", "_mapped", "_moments")
 
     def __init__(
-        self, query: Moments | Excess, lattice: RowLattice, layout: MomentLayout, edge: float = math.inf
+        self, query: Moments | ClippedTail, lattice: RowGrid, layout: MomentLayout, edge: float = math.inf
     ) -> None:
         assert query.row_map is not None
         self._mapped, self._layout, self._constant = _Mapped(query.row_map, edge), layout, lattice.constant
-        inner, norm = (query.inner, query.outer) if isinstance(query, Excess) else (0.0, query.radius)
+        inner, norm = (query.inner, query.outer) if isinstance(query, ClippedTail) else (0.0, query.radius)
         self._arguments = (inner, norm, lattice.ball, float(lattice.row_square))
         self._encoded = np.empty((0, layout.size))
         self._moments = ExactMoments(layout.size)
@@ -110,11 +119,11 @@ class MappedMoments(Statistic):
     def merge(self, other: Self) -> None:
         self._moments.merge(other._moments)
 
-    def words(self) -> "NDArray[np.int64]":
-        return self._moments.words()
+    def to_words(self) -> "NDArray[np.int64]":
+        return self._moments.to_words()
 
-    def add_words(self, words: "NDArray[np.int64]") -> None:
-        self._moments.add_words(words)
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
+        self._moments.add_from_words(words)
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         return _coordinates(self._moments, self._layout)
@@ -142,10 +151,10 @@ class NormCounter(Statistic):
     def merge(self, other: Self) -> None:
         self._counts += other._counts
 
-    def words(self) -> "NDArray[np.int64]":
+    def to_words(self) -> "NDArray[np.int64]":
         return self._counts.ravel()
 
-    def add_words(self, words: "NDArray[np.int64]") -> None:
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
         self._counts += words.reshape(self._counts.shape)
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
@@ -174,11 +183,11 @@ class ColumnTotals(Statistic):
         self._sums = self._sums + other._sums
         self._squares = self._squares + other._squares
 
-    def words(self) -> "NDArray[np.int64]":
-        return split(np.concatenate([[self._rows], self._sums, self._squares]))
+    def to_words(self) -> "NDArray[np.int64]":
+        return split_words(np.concatenate([[self._rows], self._sums, self._squares]))
 
-    def add_words(self, words: "NDArray[np.int64]") -> None:
-        rows, *others = joined(words)
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
+        rows, *others = join_words(words)
         self._rows += rows
         sums, squares = np.array(others, dtype=object).reshape(2, -1)
         self._sums, self._squares = self._sums + sums, self._squares + squares
@@ -214,10 +223,10 @@ class CellCounter(Statistic):
     def merge(self, other: Self) -> None:
         self._counts += other._counts
 
-    def words(self) -> "NDArray[np.int64]":
+    def to_words(self) -> "NDArray[np.int64]":
         return self._counts.ravel()
 
-    def add_words(self, words: "NDArray[np.int64]") -> None:
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
         self._counts += words.reshape(self._counts.shape)
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
@@ -264,7 +273,7 @@ def _norm_counter(query: NormCounts, space: RowSpace) -> Statistic:
     return NormCounter(query, space.edge)
 
 
-def _moments(query: Moments | Excess, space: RowSpace) -> Statistic:
+def _moments(query: Moments | ClippedTail, space: RowSpace) -> Statistic:
     lattice, layout = query.geometry(space)
     return RowMoments(layout) if query.row_map is None else MappedMoments(query, lattice, layout, space.edge)
 
@@ -275,5 +284,5 @@ _STATISTICS: dict[type[Query], Callable[[Any, RowSpace], Statistic]] = {
     CellCounts: _cell_counter,
     NormCounts: _norm_counter,
     Moments: _moments,
-    Excess: _moments,
+    ClippedTail: _moments,
 }

@@ -28,7 +28,7 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import floats
 from graphveil.rows.labels import codes_of_column
-from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
@@ -127,11 +127,11 @@ class Selection:
 
     def blocks(self, batch: Any) -> "Iterator[Block]":
         """Rows of a record batch, a slab at a time, with their class numbers."""
-        call_foreign(batch.validate, "read")  # pyarrow does not look whether a file has as many bytes as it says
+        call_sanitized(batch.validate, "read")  # pyarrow does not look whether a file has as many bytes as it says
         codes = None
         if self.labels is not None:
             codes = codes_of_column(batch.column(self.labels.column), self.labels)
-        columns = [call_foreign(partial(floats, batch.column(name)), "read") for name in self.features]
+        columns = [call_sanitized(partial(floats, batch.column(name)), "read") for name in self.features]
         yield from _slabs(columns, codes)
 
 

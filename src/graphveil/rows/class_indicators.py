@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.rows.parallel import as_floats
-from graphveil.rows.sources import Blocks, open_source
+from graphveil.rows.sources import RowSource, open_source
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:
     from graphveil.rows.sources import Block
 
-__all__ = ["WithIndicators", "labelled_rows"]
+__all__ = ["WithIndicators", "append_class_indicators"]
 
 
-def labelled_rows(source: Any, domain: Domain, labels: Labels) -> tuple[Blocks, Domain]:
+def append_class_indicators(source: Any, domain: Domain, labels: Labels) -> tuple[RowSource, Domain]:
     """Rows with an indicator column for each class but the last, and the domain of all columns together.
 
     What comes back is a source for :func:`graphveil.release`. The domain must have bounds.
     """
     blocks = open_source(source, domain, labels)
-    domain = domain.matched_to(blocks.columns, blocks.n_features)
+    domain = domain.resolve(blocks.columns, blocks.n_features)
     wide = WithIndicators(blocks, labels.classes)
     extra = wide.n_features - blocks.n_features
     bounds = tuple(
@@ -33,14 +33,14 @@ def labelled_rows(source: Any, domain: Domain, labels: Labels) -> tuple[Blocks, 
     return wide, replace(domain, columns=wide.columns, n_features=wide.n_features, bounds=bounds)
 
 
-class WithIndicators(Blocks):
+class WithIndicators(RowSource):
     """Rows and, for every class but the last, a column that is 1 for its rows and 0 for others.
 
     An unknown or missing label puts an equal part into every class: 1/(number of classes) in each column. Each new
     row is a function of its own record alone.
     """
 
-    def __init__(self, labelled: Blocks, classes: tuple[str | int | bool, ...]) -> None:
+    def __init__(self, labelled: RowSource, classes: tuple[str | int | bool, ...]) -> None:
         self._labelled, self._count = labelled, len(classes)
         names = [f"class {name}" for name in classes[:-1]]
         self.columns = None if labelled.columns is None else (*labelled.columns, *names)

@@ -24,12 +24,12 @@ from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows
 from graphveil.rows.csv_kernels import AT_CELL, IN_CELL, IN_QUOTES, cut_records, read_records
 from graphveil.rows.labels import codes_of_text
-from graphveil.rows.sanitized_errors import call_foreign, iterate_foreign
+from graphveil.rows.sanitized_errors import call_sanitized, iterate_sanitized
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from graphveil.rows.sources import Block, Deferred
+    from graphveil.rows.sources import Block, DecodeTask
 
 __all__ = ["CsvText"]
 
@@ -72,7 +72,7 @@ class CsvText:
         finally:
             chunks.close()
 
-    def fetch(self, selection: Selection) -> "Iterator[Block | Deferred]":
+    def iter_tasks(self, selection: Selection) -> "Iterator[Block | DecodeTask]":
         """Start a pass: blocks of whole records, still to be read."""
         chunks = self._chunks()
         head, rest = self._head(chunks)
@@ -90,7 +90,7 @@ class CsvText:
         return sum(cut_records(_bytes(block), ord(separator), AT_CELL, alone)[3] for block in blocks)
 
     def _chunks(self) -> Any:
-        return iterate_foreign(_read_chunks(self._start), self._name)
+        return iterate_sanitized(_read_chunks(self._start), self._name)
 
     def _head(self, chunks: Iterator[bytes]) -> tuple[bytes, bytes]:
         """The line of names, and what was read of the bytes below it."""
@@ -217,7 +217,7 @@ class _Reader:
             )  # fmt: skip
             n_rows, n_long = counts.tolist()
             if n_long:
-                rows.ravel()[places[:n_long]] = call_foreign(partial(_cast, text, ends, n_long), "read")
+                rows.ravel()[places[:n_long]] = call_sanitized(partial(_cast, text, ends, n_long), "read")
             codes = None
             if self._labels is not None:
                 codes = codes_of_text(_arrow(label, label_ends, n_rows, "binary"), self._labels)

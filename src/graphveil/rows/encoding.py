@@ -29,12 +29,20 @@ from numba.core.types import Array
 from graphveil._compiled import compiled
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
-from graphveil.spec.quantization import RowLattice
+from graphveil.spec.quantization import RowGrid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "RawRows", "encode_ball", "encode_mapped", "map_rows", "row_norms", "shorten"]
+__all__ = [
+    "Encoder",
+    "IdentityEncoder",
+    "encode_mapped",
+    "encode_with_norm",
+    "map_rows",
+    "project_to_ball",
+    "row_norms",
+]
 
 # Differences that vanish on any lattice become zero before they are multiplied: a processor takes ten times as long for
 # subnormal numbers, and that would tell.
@@ -46,7 +54,7 @@ _MAP = (b1, f8[::1], f8[::1], f8[:, ::1], f8[::1], f8[:, ::1])  # cuts, low, hig
 
 
 @compiled(void(_INPUT, f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1]), error_model="numpy")
-def _encode_box(rows, centre, scale, ends, levels, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+def _encode_with_bounds(rows, centre, scale, ends, levels, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Clamp to the box and round to ``levels`` steps on either side of the centre: |k| ≤ levels exactly."""
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
@@ -100,7 +108,7 @@ def _factor(square, inner, norm, ball):  # type: ignore[no-untyped-def]  # pragm
 
 
 @compiled(_BALL, error_model="numpy")
-def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+def encode_with_norm(rows, centre, scale, ends, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Clamp to the box, shorten to ``norm``, round, and make sure in exact arithmetic that Σ k² ≤ ``row_square``."""
     p = rows.shape[1]
     for i in range(rows.shape[0]):
@@ -119,7 +127,7 @@ def encode_ball(rows, centre, scale, ends, inner, norm, ball, row_square, out): 
 
 
 @compiled(_SHORTEN, error_model="numpy")
-def shorten(rows, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+def project_to_ball(rows, inner, norm, ball, row_square, out):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """The same of finite rows that are in the cache and need no clamp: roots and quotients of several rows at once."""
     n, p = rows.shape
     factors = np.empty(n)
@@ -154,7 +162,7 @@ def map_rows(rows, cuts, low, high, matrix, offset, inside, out):  # type: ignor
 def encode_mapped(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     rows, cuts, low, high, matrix, offset, inside, product, inner, norm, ball, row_square, out
 ):
-    """Map rows and :func:`shorten` them, as many at a time as fit into ``inside`` and ``product``, which stay cached.
+    """Map rows and :func:`project_to_ball` them, as many at a time as stay cached in ``inside`` and ``product``.
 
     One call for a whole piece: workers that came back to Python every few rows would wait for its lock.
     """
@@ -162,7 +170,7 @@ def encode_mapped(  # type: ignore[no-untyped-def]  # pragma: no cover - compile
         end = min(start + product.shape[0], rows.shape[0])
         exact = product[: end - start]
         map_rows(rows[start:end], cuts, low, high, matrix, offset, inside[: end - start], exact)
-        shorten(exact, inner, norm, ball, row_square, out[start:end])
+        project_to_ball(exact, inner, norm, ball, row_square, out[start:end])
 
 
 @compiled(void(f8[:, ::1], f8[::1]))
@@ -172,7 +180,7 @@ def row_norms(rows, out):  # type: ignore[no-untyped-def]  # pragma: no cover - 
         out[i] = np.sqrt(_square_norm(rows, i, rows.shape[1]))
 
 
-class RawRows:
+class IdentityEncoder:
     """Rows as they are, NaN as 0: for norms that are counted before any bound is known."""
 
     def __init__(self, n_features: int) -> None:
@@ -199,8 +207,8 @@ class Encoder:
 
     def __init__(self, domain: Domain, augment: Augment, *, shift: bool) -> None:
         self.augment = augment
-        self.lattice = RowLattice.of(domain, augment)
-        self._centre, half, self._ends = domain.box(shift=shift)
+        self.lattice = RowGrid.of(domain, augment)
+        self._centre, half, self._ends = domain.scaling(shift=shift)
         self._scale = 1.0 / half  # a multiplication is seven times faster than a division
         self._norm = domain.radius
         self.width = self._centre.size + (augment.width if augment is not None else 0)
@@ -212,10 +220,10 @@ class Encoder:
         """
         p, lattice = self._centre.size, self.lattice
         if lattice.levels:
-            _encode_box(rows, self._centre, self._scale, self._ends, float(lattice.levels), out)
+            _encode_with_bounds(rows, self._centre, self._scale, self._ends, float(lattice.levels), out)
         else:
             norm, bound = self._norm, float(lattice.row_square)
-            encode_ball(rows, self._centre, self._scale, self._ends, 0.0, norm, lattice.ball, bound, out)
+            encode_with_norm(rows, self._centre, self._scale, self._ends, 0.0, norm, lattice.ball, bound, out)
         if codes is not None:
             known = np.flatnonzero(codes >= 0)
             out[:, p:] = 0.0

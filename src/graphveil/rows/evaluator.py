@@ -14,11 +14,11 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.accumulators import ColumnTotals, statistic_for
-from graphveil.rows.encoding import Encoder, RawRows
+from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.parallel import accumulate
-from graphveil.rows.sources import Blocks
+from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic, Unreleased
-from graphveil.rows.streaming import Collection
+from graphveil.rows.streaming import StreamedMoments
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.queries import ColumnMeans, ColumnSquares, Query
@@ -37,7 +37,7 @@ class Evaluator(Unreleased):
 
     Parameters
     ----------
-    source : Blocks or Collection
+    source : RowSource or StreamedMoments
         Rows that can be read again, or sums of rows that were seen once.
     domain : Domain
         With its number of columns known.
@@ -51,7 +51,7 @@ class Evaluator(Unreleased):
 
     def __init__(
         self,
-        source: Blocks | Collection,
+        source: RowSource | StreamedMoments,
         domain: Domain,
         augment: Augment,
         *,
@@ -67,22 +67,22 @@ class Evaluator(Unreleased):
         """Encode rows by this domain from now on: its norm may have been found meanwhile."""
         appended = None if self._adaptive else self._augment
         self.space = RowSpace.of(domain, self._augment, appended)
-        self._encoder: Encoder | RawRows = (
-            RawRows(self.space.n_features)
-            if domain.seeks_norm
+        self._encoder: Encoder | IdentityEncoder = (
+            IdentityEncoder(self.space.n_features)
+            if domain.wants_private_norm
             else Encoder(domain, appended, shift=self._augment is not None)
         )
 
-    def kept(self) -> "AbstractContextManager[None]":
+    def cached(self) -> "AbstractContextManager[None]":
         """While this is open, passes come one after the other: an engine may keep the rows at hand."""
-        assert isinstance(self._source, Blocks)
-        return self._source.kept()
+        assert isinstance(self._source, RowSource)
+        return self._source.cached()
 
     def count(self) -> int:
         """Number of rows; every later pass must find as many."""
         if self._n_rows > 0:
             return self._n_rows
-        if isinstance(self._source, Collection) or self._source.counted or self.space.lattice is None:
+        if isinstance(self._source, StreamedMoments) or self._source.knows_count or self.space.lattice is None:
             self._check_count(self._source.count())
         else:
             # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
@@ -93,7 +93,7 @@ class Evaluator(Unreleased):
 
     def evaluate(self, queries: list[Query]) -> list[Statistic]:
         """A statistic that holds the exact answer to each query, in one pass (none, if earlier sums hold it)."""
-        if isinstance(self._source, Collection):
+        if isinstance(self._source, StreamedMoments):
             self.count()
             return [self._source.moments()]
         keys = [_window(query) for query in queries]
@@ -105,7 +105,7 @@ class Evaluator(Unreleased):
 
     def _sum(self, factories: list[Callable[[], Statistic]]) -> list[Statistic]:
         """One pass. Factories are made of public facts alone, because engines send them to the rows."""
-        assert isinstance(self._source, Blocks)
+        assert isinstance(self._source, RowSource)
         n_rows, found = accumulate(self._source, self._encoder, partial(_call_all, factories), self._progress)
         self._check_count(n_rows)
         return found

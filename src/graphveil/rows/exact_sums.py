@@ -18,19 +18,19 @@ from graphveil.spec.quantization import EXACT_ROWS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ExactMoments", "joined", "split"]
+__all__ = ["ExactMoments", "join_words", "split_words"]
 
 _WORD = 40  # bits of the low word
 _MASK = (1 << _WORD) - 1
 
 
-def split(values: "NDArray[Any]") -> "NDArray[np.int64]":
+def split_words(values: "NDArray[Any]") -> "NDArray[np.int64]":
     """Two words of each integer, the high ones first."""
     return np.concatenate([values >> _WORD, values & _MASK]).astype(np.int64)
 
 
-def joined(words: "NDArray[np.int64]") -> "NDArray[Any]":
-    """Undo :func:`split`, also of sums of words: Python integers."""
+def join_words(words: "NDArray[np.int64]") -> "NDArray[Any]":
+    """Undo :func:`split_words`, also of sums of words: Python integers."""
     high, low = words.astype(object).reshape(2, -1)
     return np.asarray(high * (1 << _WORD) + low)
 
@@ -73,13 +73,13 @@ class ExactMoments(Unreleased):
         self._high += other._high
         self._carry()
 
-    def words(self) -> "NDArray[np.int64]":
+    def to_words(self) -> "NDArray[np.int64]":
         """High and low words of the upper triangle; sums of words are words of sums."""
         self._settle()
         upper = np.triu_indices(self.width)
         return np.concatenate([self._high[upper], self._low[upper]])
 
-    def add_words(self, words: "NDArray[np.int64]") -> None:
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
         """Add what other moments have seen, from a sum of at most 2²³ of their words."""
         self._settle()
         upper = np.triu_indices(self.width)

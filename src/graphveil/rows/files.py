@@ -14,14 +14,14 @@ from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows, can_hold_numbers, value_types
 from graphveil.rows.csv_text import CsvText
 from graphveil.rows.paths import Place, find_files
-from graphveil.rows.sanitized_errors import call_foreign, iterate_foreign
-from graphveil.rows.sources import Blocks
+from graphveil.rows.sanitized_errors import call_sanitized, iterate_sanitized
+from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Unreleased
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:
-    from graphveil.rows.sources import Block, Deferred
+    from graphveil.rows.sources import Block, DecodeTask
 
 __all__ = ["Files", "column_kinds"]
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 _NEAR, _FAR = 2**16, 2**20  # bytes of a column that are fetched at a time, from a disk or through a network
 
 
-class Files(Blocks):
+class Files(RowSource):
     """Files with the same columns, read one after the other in the order of their names.
 
     Parameters
@@ -53,13 +53,13 @@ class Files(Blocks):
         self._files = files
         self._selection = _in_file(files[0], lambda: Selection(files[0].names(), domain, labels))
         self.columns, self.n_features = self._selection.features, len(self._selection.features)
-        self.counted = all(isinstance(file, _Parquet) for file in files)
+        self.knows_count = all(isinstance(file, _Parquet) for file in files)
         for file in files:
             _in_file(file, partial(file.check, self._selection))
 
-    def fetch(self) -> "Iterator[Block | Deferred]":
+    def iter_tasks(self) -> "Iterator[Block | DecodeTask]":
         for file in self._files:
-            yield from file.fetch(self._selection)
+            yield from file.iter_tasks(self._selection)
 
     def count(self) -> int:
         return sum(file.count(self._selection) for file in self._files)
@@ -90,7 +90,7 @@ class _File(Unreleased):
         """Refuse a file that has not the columns that are wanted."""
 
     @abstractmethod
-    def fetch(self, selection: Selection) -> "Iterator[Block | Deferred]":
+    def iter_tasks(self, selection: Selection) -> "Iterator[Block | DecodeTask]":
         """Start a pass."""
 
     @abstractmethod
@@ -120,20 +120,20 @@ class _Typed(_File):
     def _batches(self, selection: Selection) -> Any: ...
 
     def names(self) -> list[str]:
-        return call_foreign(lambda: [str(name) for name in self._schema().names], self._named("opened"))
+        return call_sanitized(lambda: [str(name) for name in self._schema().names], self._named("opened"))
 
     def kinds(self) -> list[tuple[str, bool]]:
-        schema = call_foreign(self._schema, self._named("opened"))
+        schema = call_sanitized(self._schema, self._named("opened"))
         return [(name, can_hold_numbers(kind)) for name, kind in value_types(schema).items()]
 
     def check(self, selection: Selection) -> None:
-        schema = call_foreign(self._schema, self._named("opened"))
+        schema = call_sanitized(self._schema, self._named("opened"))
         selection.check_names(schema.names)
         selection.check_types(schema)
 
-    def fetch(self, selection: Selection) -> "Iterator[Block | Deferred]":
+    def iter_tasks(self, selection: Selection) -> "Iterator[Block | DecodeTask]":
         _in_file(self, partial(self.check, selection))  # it could have been replaced since
-        for batch in iterate_foreign(self._batches(selection), self.path):
+        for batch in iterate_sanitized(self._batches(selection), self.path):
             yield partial(selection.blocks, batch)
 
 
@@ -154,7 +154,7 @@ class _Parquet(_Typed):
             yield from file.iter_batches(batch_size=batch_rows(len(selection.features)), columns=selection.wanted)
 
     def count(self, selection: Selection) -> int:
-        return int(call_foreign(self._n_rows, self._named("opened")))
+        return int(call_sanitized(self._n_rows, self._named("opened")))
 
     def _n_rows(self) -> int:
         with self._open() as file:
@@ -184,7 +184,7 @@ class _Ipc(_Typed):
                 yield batch.slice(start, rows)
 
     def count(self, selection: Selection) -> int:
-        batches = iterate_foreign(self._batches(selection), self.path)
+        batches = iterate_sanitized(self._batches(selection), self.path)
         return sum(batch.num_rows for batch in batches)
 
 
@@ -200,9 +200,9 @@ class _Text(_File):
     def check(self, selection: Selection) -> None:
         selection.check_first_line(self.names())
 
-    def fetch(self, selection: Selection) -> "Iterator[Block | Deferred]":
+    def iter_tasks(self, selection: Selection) -> "Iterator[Block | DecodeTask]":
         _in_file(self, partial(self.check, selection))
-        yield from self._text().fetch(selection)
+        yield from self._text().iter_tasks(selection)
 
     def count(self, selection: Selection) -> int:
         return self._text().count()
@@ -220,5 +220,5 @@ _KINDS: dict[str, type[_File]] = {
 
 
 def _open(paths: Sequence[Any]) -> list[_File]:
-    places = find_files(call_foreign(lambda: [*map(os.fsdecode, paths)], "opened"), [*_KINDS])
+    places = find_files(call_sanitized(lambda: [*map(os.fsdecode, paths)], "opened"), [*_KINDS])
     return [kind(place) for place in places for ending, kind in _KINDS.items() if place.path.lower().endswith(ending)]

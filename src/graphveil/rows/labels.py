@@ -9,7 +9,7 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import keys
-from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.spec.augmentation import Labels
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def codes_of(labels: Any, declared: Labels) -> "NDArray[np.intp]":
     if not isinstance(labels, list | tuple | np.ndarray) and module not in ("pandas", "polars"):
         kind = f"{type(labels).__module__}.{type(labels).__qualname__}".removeprefix("builtins.")
         raise SourceError(f"Labels must be a list, a 1-D array or a series, these are a {kind}.")
-    return _numbers(call_foreign(lambda: _plain(labels), "read"), declared)
+    return _numbers(call_sanitized(lambda: _plain(labels), "read"), declared)
 
 
 def codes_of_column(column: Any, declared: Labels) -> "NDArray[np.intp]":
@@ -44,21 +44,21 @@ def codes_of_column(column: Any, declared: Labels) -> "NDArray[np.intp]":
         )
     if t.is_dictionary(column.type):
         known = codes_of_column(column.dictionary, declared)
-        return np.append(known, -1)[call_foreign(lambda: keys(column), "read")]
+        return np.append(known, -1)[call_sanitized(lambda: keys(column), "read")]
     text = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
     if column.type in text:
-        plain = call_foreign(lambda: column.view(text[column.type]), "read")
-        call_foreign(lambda: plain.validate(full=True), "read")  # of a damaged file, ends could lie in others' memory
-        values = call_foreign(plain.to_pylist, "read")
+        plain = call_sanitized(lambda: column.view(text[column.type]), "read")
+        call_sanitized(lambda: plain.validate(full=True), "read")  # of a damaged file, ends could lie in others' memory
+        values = call_sanitized(plain.to_pylist, "read")
         number = {_encoded(name): code for code, name in enumerate(declared.classes) if isinstance(name, str)}
         return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
-    return _numbers(call_foreign(column.to_pylist, "read"), declared)
+    return _numbers(call_sanitized(column.to_pylist, "read"), declared)
 
 
 def codes_of_text(column: Any, declared: Labels) -> "NDArray[np.intp]":
     """Class numbers of an Arrow column of bytes, all of which are text: a class is compared as it is written."""
     number = {_encoded(str(name)): code for code, name in reversed([*enumerate(declared.classes)])}  # the first counts
-    values = call_foreign(column.to_pylist, "read")
+    values = call_sanitized(column.to_pylist, "read")
     return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
 
 

@@ -19,16 +19,16 @@ from numba import config
 from threadpoolctl import threadpool_limits
 
 from graphveil.exceptions import GuaranteeError
-from graphveil.rows.encoding import Encoder, RawRows
+from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.partitions import Partitions
-from graphveil.rows.sources import Blocks
+from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic
 from graphveil.spec.quantization import EXACT_ROWS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from graphveil.rows.sources import Block, Deferred
+    from graphveil.rows.sources import Block, DecodeTask
 
 __all__ = ["accumulate", "as_floats", "sum_blocks"]
 
@@ -36,7 +36,7 @@ _PIECE_ENTRIES = 2**18  # 2 MB of encoded rows stay near a core's cache,
 _PIECE_ROWS = 2**10  # but the BLAS wants its sums at least this long
 _WIDE = 1024
 
-Encoding = Encoder | RawRows
+Encoding = Encoder | IdentityEncoder
 # Called once per piece, and in the end, with the number of rows that are summed so far.
 Progress = Callable[[int], None]
 Tally = list[int]
@@ -44,7 +44,7 @@ Sums = tuple[int, list[Statistic]]
 
 
 def accumulate(
-    blocks: Blocks,
+    blocks: RowSource,
     encoder: Encoding,
     statistics: Callable[[], list[Statistic]],
     progress: Progress | None = None,
@@ -67,14 +67,14 @@ def accumulate(
 
 
 def _sum_together(
-    pieces: "Iterator[Block | Deferred]",
+    pieces: "Iterator[Block | DecodeTask]",
     encoder: Encoding,
     statistics: Callable[[], list[Statistic]],
     progress: Progress | None,
     workers: int,
 ) -> Sums:
     """Every worker has its own sums; they are merged in the end."""
-    waiting: Queue[Block | Deferred | None] = Queue(maxsize=2 * workers)
+    waiting: Queue[Block | DecodeTask | None] = Queue(maxsize=2 * workers)
     over = Event()
     tallies: list[Tally] = [[0] for _ in range(workers)]
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
@@ -100,8 +100,8 @@ def sum_blocks(blocks: "Iterator[Block]", encoder: Encoding, statistics: list[St
 
 
 def _reported(
-    pieces: "Iterator[Block | Deferred]", tallies: list[Tally], progress: Progress | None
-) -> "Iterator[Block | Deferred]":
+    pieces: "Iterator[Block | DecodeTask]", tallies: list[Tally], progress: Progress | None
+) -> "Iterator[Block | DecodeTask]":
     """Tell ``progress``, in the calling thread, how many rows the workers have summed."""
     for piece in pieces:
         yield piece
@@ -109,7 +109,7 @@ def _reported(
             progress(sum(tally[0] for tally in tallies))
 
 
-def _taken(waiting: "Queue[Block | Deferred | None]", over: Event) -> "Iterator[Block | Deferred]":
+def _taken(waiting: "Queue[Block | DecodeTask | None]", over: Event) -> "Iterator[Block | DecodeTask]":
     """Pieces until None comes, or until the pass is over because something failed."""
     while not over.is_set():
         try:
@@ -122,7 +122,7 @@ def _taken(waiting: "Queue[Block | Deferred | None]", over: Event) -> "Iterator[
 
 
 def _hand_over(
-    waiting: "Queue[Block | Deferred | None]", piece: "Block | Deferred | None", futures: "list[Future[Sums]]"
+    waiting: "Queue[Block | DecodeTask | None]", piece: "Block | DecodeTask | None", futures: "list[Future[Sums]]"
 ) -> None:
     """Put a piece; should a worker have failed, raise what it raised."""
     while True:
@@ -135,7 +135,7 @@ def _hand_over(
             continue
 
 
-def _sum(pieces: "Iterator[Block | Deferred]", encoder: Encoding, statistics: list[Statistic], tally: Tally) -> Sums:
+def _sum(pieces: "Iterator[Block | DecodeTask]", encoder: Encoding, statistics: list[Statistic], tally: Tally) -> Sums:
     # In kernels that are not compiled integers of numpy overflow, and a value decides whether that is an error.
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         raise GuaranteeError(
@@ -159,10 +159,10 @@ def _piece_rows(width: int) -> int:
     return min(EXACT_ROWS, max(_PIECE_ROWS, _PIECE_ENTRIES // width))
 
 
-def _pieces(blocks: Blocks, width: int) -> "Iterator[Block | Deferred]":
+def _pieces(blocks: RowSource, width: int) -> "Iterator[Block | DecodeTask]":
     """Cut blocks to size, so that workers share them; what is still to be decoded is shared as it is."""
     step = _piece_rows(width)
-    for block in blocks.fetch():
+    for block in blocks.iter_tasks():
         if callable(block):
             yield block
             continue
@@ -170,7 +170,7 @@ def _pieces(blocks: Blocks, width: int) -> "Iterator[Block | Deferred]":
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             # A worker looks at a piece later, when the source may have filled the memory of a batch anew.
-            piece = rows[part].copy() if blocks.overwritten else rows[part]
+            piece = rows[part].copy() if blocks.reuses_buffer else rows[part]
             yield piece, None if codes is None else codes[part]
 
 

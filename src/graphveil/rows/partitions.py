@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.sanitized_errors import without_words
-from graphveil.rows.sources import Blocks, open_batch
+from graphveil.rows.sanitized_errors import sanitized_message
+from graphveil.rows.sources import RowSource, open_batch
 from graphveil.rows.statistic import Statistic
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from graphveil.rows.parallel import Encoding, Progress, Sums
     from graphveil.rows.sources import Block
 
-__all__ = ["Outcome", "Partitions", "Work", "combined", "installed_version"]
+__all__ = ["PartitionSum", "PartitionTask", "Partitions", "add_sums", "installed_version"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcome:
+class PartitionSum:
     """What some partitions came to: the sum of their words, or the reason why they cannot be summed.
 
     It travels between the machines that hold the rows, and is never shown.
@@ -49,14 +49,14 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Work:
+class PartitionTask:
     """What is done with every partition: public facts alone, so that it may travel.
 
     Attributes
     ----------
     domain : Domain
     labels : Labels or None
-    encoder : Encoder or RawRows
+    encoder : Encoder or IdentityEncoder
     statistics : callable
         Makes empty statistics.
     version : str
@@ -69,7 +69,7 @@ class Work:
     statistics: Callable[[], list[Statistic]]
     version: str
 
-    def __call__(self, part: int, batches: Iterable[Any]) -> Outcome:
+    def __call__(self, part: int, batches: Iterable[Any]) -> PartitionSum:
         """Sum the batches of a partition, each an array or a frame. Never raises: engines log what is raised."""
         from graphveil.rows.parallel import sum_blocks
 
@@ -80,12 +80,12 @@ class Work:
             n_rows, found = sum_blocks(
                 (block for blocks in opened for block in blocks.read()), self.encoder, self.statistics()
             )
-            words = np.concatenate([[n_rows], *(statistic.words() for statistic in found)])
+            words = np.concatenate([[n_rows], *(statistic.to_words() for statistic in found)])
         except SourceError as error:
-            return Outcome((part,), nothing, str(error))
+            return PartitionSum((part,), nothing, str(error))
         except Exception as error:
-            return Outcome((part,), nothing, without_words(error, "read"))
-        return Outcome((part,), words)
+            return PartitionSum((part,), nothing, sanitized_message(error, "read"))
+        return PartitionSum((part,), words)
 
     def _check_version(self) -> None:
         if self.version != installed_version():
@@ -94,21 +94,21 @@ class Work:
                 "same version everywhere."
             )
 
-    def _opened(self, batch: Any) -> Blocks:
+    def _opened(self, batch: Any) -> RowSource:
         blocks = open_batch(batch, self.domain, self.labels)
         if blocks is None:
             raise SourceError(f"A partition is a {type(batch).__name__}; it must be an array or a data frame.")
         return blocks
 
-    def sums(self, outcome: Outcome) -> "Sums":
+    def sums(self, outcome: PartitionSum) -> "Sums":
         """Number of rows and statistics from the words of all partitions."""
         found = self.statistics()
-        ends = np.cumsum([1, *(statistic.words().size for statistic in found)])
+        ends = np.cumsum([1, *(statistic.to_words().size for statistic in found)])
         if outcome.words.size != ends[-1]:
             raise SourceError("The engine has lost a part of a sum; nothing is used of this pass.")
         count, *parts = np.split(outcome.words, ends[:-1])
         for statistic, words in zip(found, parts, strict=True):
-            statistic.add_words(words)
+            statistic.add_from_words(words)
         return int(count[0]), found
 
 
@@ -121,7 +121,7 @@ def installed_version() -> str:
         return "of no version"
 
 
-def combined(outcomes: Iterable[Outcome]) -> Outcome:
+def add_sums(outcomes: Iterable[PartitionSum]) -> PartitionSum:
     """The sum of outcomes: a refusal if one of them is, or if a partition has come twice."""
     parts: list[int] = []
     words = None
@@ -131,11 +131,11 @@ def combined(outcomes: Iterable[Outcome]) -> Outcome:
         parts += outcome.parts
         words = outcome.words if words is None else words + outcome.words
     if len(set(parts)) != len(parts):
-        return Outcome(tuple(parts), np.empty(0, dtype=np.int64), "A partition was counted twice by the engine.")
-    return Outcome(tuple(sorted(parts)), np.empty(0, dtype=np.int64) if words is None else words)
+        return PartitionSum(tuple(parts), np.empty(0, dtype=np.int64), "A partition was counted twice by the engine.")
+    return PartitionSum(tuple(sorted(parts)), np.empty(0, dtype=np.int64) if words is None else words)
 
 
-class Partitions(Blocks):
+class Partitions(RowSource):
     """Rows in the partitions of an engine."""
 
     domain: Domain
@@ -148,7 +148,7 @@ class Partitions(Blocks):
         self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
     ) -> "Sums":
         """One pass: number of rows, and every statistic over all of them."""
-        work = Work(self.domain, self.labels, encoder, statistics, installed_version())
+        work = PartitionTask(self.domain, self.labels, encoder, statistics, installed_version())
         outcome, n_counted = self.run(work)
         if outcome.refusal is not None:
             raise SourceError(outcome.refusal)
@@ -163,7 +163,7 @@ class Partitions(Blocks):
         return n_rows, found
 
     @abstractmethod
-    def run(self, work: Work) -> tuple[Outcome, int]:
+    def run(self, work: PartitionTask) -> tuple[PartitionSum, int]:
         """Do the work on every partition and add up what it comes to; also the number of rows, as the engine counts.
 
         Its count must not come from the outcomes: a partition without one would be missing in both.

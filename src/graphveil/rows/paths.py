@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.sanitized_errors import call_foreign
+from graphveil.rows.sanitized_errors import call_sanitized
 
 __all__ = ["Place", "find_files"]
 
@@ -52,7 +52,7 @@ def find_files(sources: Sequence[str], endings: Sequence[str]) -> list[Place]:
     places = [place for source in sources for place in _found(source, endings)]
     seen: dict[Hashable, str] = {}
     for place in places:
-        identities = call_foreign(place.identities, f"opened, file {place.path!r}")
+        identities = call_sanitized(place.identities, f"opened, file {place.path!r}")
         before = next((seen[identity] for identity in identities if identity in seen), None)
         if before is not None:
             other = "" if before == place.path else f", also as {before!r}"
@@ -81,7 +81,7 @@ def _found(source: str, endings: Sequence[str]) -> list[Place]:
         if wild is None:
             raise SourceError(f"{shown} is neither a file nor a directory nor a pattern that stands for files.")
         base = path[: wild.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
-        pattern = call_foreign(partial(_translated, path), "opened")
+        pattern = call_sanitized(partial(_translated, path), "opened")
         wanted = partial(_matches, pattern)
     below = {name: is_file for name, is_file in _below(system, base).items() if wanted(base, name)}
     found = sorted(name for name in below if name.lower().endswith(known))
@@ -115,13 +115,13 @@ def _opened(source: str, shown: str) -> tuple[Any, str, Any]:
 
     if "://" not in source:
         system = LocalFileSystem()
-        return system, source, call_foreign(lambda: system.get_file_info(source).type, "opened")
+        return system, source, call_sanitized(lambda: system.get_file_info(source).type, "opened")
 
     def first_contact() -> tuple[Any, str, Any]:
         system, path = _from_uri(source)
         return system, path, system.get_file_info(path).type
 
-    return call_foreign(_answer(first_contact, shown).result, "opened")
+    return call_sanitized(_answer(first_contact, shown).result, "opened")
 
 
 def _answer(action: Callable[[], T], shown: str) -> "Future[T]":
@@ -160,9 +160,9 @@ def _below(system: Any, base: str) -> dict[str, bool]:
     from pyarrow.fs import FileSelector, FileType
 
     if system.type_name == "local":
-        found = call_foreign(lambda: dict(_walk(base, ())), "opened")
+        found = call_sanitized(lambda: dict(_walk(base, ())), "opened")
     else:
-        infos = call_foreign(lambda: system.get_file_info(FileSelector(base, recursive=True)), "opened")
+        infos = call_sanitized(lambda: system.get_file_info(FileSelector(base, recursive=True)), "opened")
         found = {info.path: info.type == FileType.File for info in infos if info.type != FileType.Directory}
     if any(_OF_A_TABLE.search(name[len(base) :]) for name in found):
         raise SourceError(

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 from graphveil.exceptions import SourceError
 
-__all__ = ["call_foreign", "iterate_foreign", "without_words"]
+__all__ = ["call_sanitized", "iterate_sanitized", "sanitized_message"]
 
 T = TypeVar("T")
 _END = object()
 
 
-def call_foreign(action: Callable[[], T], doing: str) -> T:
+def call_sanitized(action: Callable[[], T], doing: str) -> T:
     """Run foreign code; whatever it raises keeps its type and loses its message, its cause and its context.
 
     An interruption or exit stays one, without arguments. Everything else, also what is not an ``Exception`` (a panic of
@@ -30,12 +30,12 @@ def call_foreign(action: Callable[[], T], doing: str) -> T:
     raise failure
 
 
-def iterate_foreign(items: Iterable[Any], file: str | None = None) -> Iterator[Any]:
+def iterate_sanitized(items: Iterable[Any], file: str | None = None) -> Iterator[Any]:
     """Iterate over a foreign object, every step shielded; close its iterator in the end."""
     where = "" if file is None else f", file {file!r}"
-    iterator = call_foreign(lambda: iter(items), f"opened{where}")
+    iterator = call_sanitized(lambda: iter(items), f"opened{where}")
     try:
-        while (item := call_foreign(lambda: next(iterator, _END), f"read{where}")) is not _END:
+        while (item := call_sanitized(lambda: next(iterator, _END), f"read{where}")) is not _END:
             yield item
     finally:
         with suppress(BaseException):  # a failure to close changes nothing that was read, and might quote data
@@ -50,10 +50,10 @@ def _bare(error: BaseException, doing: str) -> BaseException:
         cause = cause.__context__
     if isinstance(error, SystemExit):
         return SystemExit(1)
-    return SourceError(without_words(error, doing))
+    return SourceError(sanitized_message(error, doing))
 
 
-def without_words(error: BaseException, doing: str) -> str:
+def sanitized_message(error: BaseException, doing: str) -> str:
     """What may be said of a foreign error: its type, and what the operating system calls it."""
     reason = type(error).__name__
     if isinstance(error, OSError) and type(error.errno) is int and error.errno in errno.errorcode:

@@ -17,7 +17,7 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows
 from graphveil.rows.labels import codes_of
-from graphveil.rows.sanitized_errors import call_foreign, iterate_foreign
+from graphveil.rows.sanitized_errors import call_sanitized, iterate_sanitized
 from graphveil.rows.statistic import Unreleased
 from graphveil.spec.augmentation import Augment, Labels
 from graphveil.spec.domain import Domain
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Block = tuple[NDArray[np.generic], NDArray[np.intp] | None]
-    Deferred = Callable[[], Iterator[Block]]  # blocks still to be made, by any thread
+    DecodeTask = Callable[[], Iterator[Block]]  # blocks still to be made, by any thread
 
-__all__ = ["Blocks", "open_batch", "open_source"]
+__all__ = ["RowSource", "open_batch", "open_source"]
 
 _LONG_INTEGERS = ("HUGEINT", "UHUGEINT", "Int128", "UInt128")  # of DuckDB and polars; Arrow has none of 128 bits
 _KINDS = (
@@ -37,20 +37,20 @@ _KINDS = (
 )
 
 
-class Blocks(Unreleased):
+class RowSource(Unreleased):
     """Rows that can be read several times: a subclass has ``fetch``, or ``read`` where there is nothing to defer."""
 
     columns: tuple[str, ...] | None
     n_features: int
-    overwritten = False  # whether what ``read`` has yielded may change when it goes on
-    counted = False  # whether ``count`` knows without a pass over the rows
+    reuses_buffer = False  # whether what ``read`` has yielded may change when it goes on
+    knows_count = False  # whether ``count`` knows without a pass over the rows
 
     def read(self) -> "Iterator[Block]":
         """Start a new pass over all rows: (rows, class codes or None), block by block."""
-        for part in self.fetch():
+        for part in self.iter_tasks():
             yield from part() if callable(part) else [part]
 
-    def fetch(self) -> "Iterator[Block | Deferred]":
+    def iter_tasks(self) -> "Iterator[Block | DecodeTask]":
         """Start a new pass, and leave the work on a part that any thread may do to the caller."""
         yield from self.read()
 
@@ -58,12 +58,12 @@ class Blocks(Unreleased):
         """Number of rows, by a pass over them where nothing else tells."""
         return sum(len(rows) for rows, _ in self.read())
 
-    def kept(self) -> AbstractContextManager[None]:
+    def cached(self) -> AbstractContextManager[None]:
         """While this is open, passes come one after the other: rows that are far away may be kept at hand."""
         return nullcontext()
 
 
-def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
+def open_source(source: Any, domain: Domain, augment: Augment) -> RowSource:
     """Check the schema of ``source`` against the domain and make it readable.
 
     Raises
@@ -71,7 +71,7 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
     SourceError
         With the name of what is wrong (a column, a type, a shape), never with a value.
     """
-    if isinstance(source, Blocks):
+    if isinstance(source, RowSource):
         _match(source, domain)
         return source
     labels = augment if isinstance(augment, Labels) else None
@@ -88,7 +88,7 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
         )
     if not isinstance(source, Iterable) or isinstance(source, bytes | dict | set | frozenset):
         raise SourceError(f"The source is a {_type_name(source)}. Give {_KINDS}.")
-    first, second = (call_foreign(lambda: iter(source), "opened") for _ in range(2))
+    first, second = (call_sanitized(lambda: iter(source), "opened") for _ in range(2))
     if first is source or first is second:
         raise SourceError(
             f"The source is a {_type_name(given)}, which can be read only once, and a release may read the rows "
@@ -98,7 +98,7 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> Blocks:
     return _Batches(source, domain, labels)
 
 
-def open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | None:
+def open_batch(source: Any, domain: Domain, labels: Labels | None) -> RowSource | None:
     """Open an array, a frame, files or a pair (rows, labels); None for anything else."""
     if labels is not None and labels.column is None:
         if not isinstance(source, tuple) or len(source) != 2:
@@ -130,10 +130,10 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None) -> Blocks | N
     return None
 
 
-class _Array(Blocks):
+class _Array(RowSource):
     """A 2-D numeric array, read in place."""
 
-    counted = True
+    knows_count = True
 
     def __init__(self, rows: "NDArray[Any]", domain: Domain) -> None:
         if rows.ndim != 2:
@@ -154,7 +154,7 @@ class _Array(Blocks):
         return len(self._rows)
 
 
-class _Frame(Blocks):
+class _Frame(RowSource):
     """Anything with an Arrow C stream; columns are found by name."""
 
     def __init__(self, frame: Any, selection: Selection) -> None:
@@ -162,9 +162,9 @@ class _Frame(Blocks):
         self._frame, self._selection = frame, selection
         self._open()
 
-    def fetch(self) -> "Iterator[Block | Deferred]":
+    def iter_tasks(self) -> "Iterator[Block | DecodeTask]":
         size = batch_rows(self.n_features)
-        for batch in iterate_foreign(self._open()):
+        for batch in iterate_sanitized(self._open()):
             for start in range(0, batch.num_rows, size):
                 yield partial(self._selection.blocks, batch.slice(start, size))
 
@@ -172,7 +172,7 @@ class _Frame(Blocks):
         """Start a stream, with the schema checked: what was checked once could have changed since."""
         import pyarrow as pa
 
-        reader = call_foreign(lambda: pa.RecordBatchReader.from_stream(self._frame), "opened")
+        reader = call_sanitized(lambda: pa.RecordBatchReader.from_stream(self._frame), "opened")
         self._selection.check_types(reader.schema)
         return reader
 
@@ -187,10 +187,10 @@ class _Factory:
         return iter(self._start())
 
 
-class _WithLabels(Blocks):
+class _WithLabels(RowSource):
     """Rows with labels that came beside them."""
 
-    def __init__(self, rows: Blocks, codes: "NDArray[np.intp]") -> None:
+    def __init__(self, rows: RowSource, codes: "NDArray[np.intp]") -> None:
         self.columns, self.n_features = rows.columns, rows.n_features
         self._rows, self._codes = rows, codes
 
@@ -206,10 +206,10 @@ class _WithLabels(Blocks):
             raise SourceError(f"There are {len(self._codes)} labels, but another number of rows.")
 
 
-class _Batches(Blocks):
+class _Batches(RowSource):
     """A collection of batches, each with the same columns."""
 
-    overwritten = True  # readers of large files often fill one array again and again
+    reuses_buffer = True  # readers of large files often fill one array again and again
 
     def __init__(self, batches: Iterable[Any], domain: Domain, labels: Labels | None) -> None:
         self._batches, self._domain, self._labels = batches, domain, labels
@@ -220,14 +220,14 @@ class _Batches(Blocks):
             raise SourceError("The source has no batch, so it has no columns and no rows.")
         self.columns, self.n_features = first.columns, first.n_features
         # The first batch decides for the rest: later ones must have its columns.
-        self._domain = domain.matched_to(first.columns, first.n_features)
+        self._domain = domain.resolve(first.columns, first.n_features)
 
     def read(self) -> "Iterator[Block]":
         for batch in self._opened():
             yield from batch.read()
 
     def _opened(self) -> Any:
-        for batch in iterate_foreign(self._batches):
+        for batch in iterate_sanitized(self._batches):
             if _names_files(batch) or (isinstance(batch, tuple) and batch and _names_files(batch[0])):
                 raise SourceError(
                     "A batch is a path. Give all paths in one list: then each file is known to count once."
@@ -243,10 +243,10 @@ class _Batches(Blocks):
 
 
 # ------------------------------------------------------------------ schema
-def _match(blocks: Blocks, domain: Domain) -> None:
+def _match(blocks: RowSource, domain: Domain) -> None:
     if blocks.n_features == 0:
         raise SourceError("The source has no columns.")
-    domain.matched_to(blocks.columns, blocks.n_features)
+    domain.resolve(blocks.columns, blocks.n_features)
 
 
 def _is_path(source: Any) -> bool:
@@ -263,14 +263,14 @@ def _column_names(frame: Any) -> list[str]:
     if isinstance(frame, pa.RecordBatchReader):
         raise SourceError("A RecordBatchReader can be read only once. Give the table or data set that it comes from.")
     if hasattr(frame, "columns") and not callable(frame.columns) and not isinstance(frame, pa.Table | pa.RecordBatch):
-        return call_foreign(
+        return call_sanitized(
             lambda: [str(name) for name in frame.columns], "opened"
         )  # pandas, polars: no value is touched
-    schema = call_foreign(lambda: pa.RecordBatchReader.from_stream(frame).schema, "opened")
+    schema = call_sanitized(lambda: pa.RecordBatchReader.from_stream(frame).schema, "opened")
     return [str(name) for name in schema.names]
 
 
-def _open_frame(frame: Any, domain: Domain, labels: Labels | None) -> Blocks:
+def _open_frame(frame: Any, domain: Domain, labels: Labels | None) -> RowSource:
     """A data frame: only wanted columns of it, checked by name and by type before a value is converted."""
     names = _column_names(frame)
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
@@ -289,13 +289,13 @@ def _open_frame(frame: Any, domain: Domain, labels: Labels | None) -> Blocks:
 def _selected(frame: Any, names: list[str], selection: Selection) -> Any:
     """Only wanted columns, where the conversion to Arrow would look at values of the others."""
     if type(frame).__module__.startswith("polars."):
-        schema = call_foreign(lambda: frame.schema, "opened")
+        schema = call_sanitized(lambda: frame.schema, "opened")
         as_floats = {name: float for name in selection.features if str(schema[name]) in _LONG_INTEGERS}
-        return call_foreign(lambda: frame[selection.wanted].cast(as_floats), "opened")
+        return call_sanitized(lambda: frame[selection.wanted].cast(as_floats), "opened")
     if hasattr(frame, "project"):  # a relation of DuckDB: what is not wanted is not even read
-        kinds = call_foreign(lambda: dict(zip(names, map(str, frame.types), strict=True)), "opened")
+        kinds = call_sanitized(lambda: dict(zip(names, map(str, frame.types), strict=True)), "opened")
         wanted = ", ".join(_expression(name, kinds[name]) for name in selection.wanted)
-        return call_foreign(lambda: frame.project(wanted), "opened")
+        return call_sanitized(lambda: frame.project(wanted), "opened")
     return frame
 
 
@@ -305,19 +305,19 @@ def _expression(name: str, kind: str) -> str:
     return f"cast({quoted} as double) as {quoted}" if kind in _LONG_INTEGERS else quoted
 
 
-def _open_pandas(frame: Any, names: list[str], selection: Selection) -> Blocks:
+def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSource:
     """A frame of pandas, which converts as a whole: types are found without values, labels are looked up one by one."""
     import pyarrow as pa
 
     wanted, places = selection.wanted, [names.index(name) for name in selection.wanted]
-    empty = call_foreign(lambda: [frame.iloc[:0, place] for place in places], "opened")
+    empty = call_sanitized(lambda: [frame.iloc[:0, place] for place in places], "opened")
     types = [(name, _arrow_type(name, column)) for name, column in zip(wanted, empty, strict=True)]
-    selection.check_types(call_foreign(lambda: pa.schema(types), "opened"))  # a name may be no text that Arrow knows
-    frame = call_foreign(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
+    selection.check_types(call_sanitized(lambda: pa.schema(types), "opened"))  # a name may be no text that Arrow knows
+    frame = call_sanitized(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
     if selection.labels is None or selection.labels.column is None:
         return _Frame(frame, selection)
     *features, label = wanted
-    codes = codes_of(call_foreign(lambda: list(frame[label]), "read"), selection.labels)
+    codes = codes_of(call_sanitized(lambda: list(frame[label]), "read"), selection.labels)
     return _WithLabels(_Frame(frame[features], selection.without_labels()), codes)
 
 

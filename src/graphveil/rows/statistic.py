@@ -39,11 +39,11 @@ class Statistic(Unreleased, ABC):
         """Add the rows that ``other`` has seen."""
 
     @abstractmethod
-    def words(self) -> "NDArray[np.int64]":
+    def to_words(self) -> "NDArray[np.int64]":
         """The sums as int64 words; those of up to 2²³ parts of the rows may be added, word by word."""
 
     @abstractmethod
-    def add_words(self, words: "NDArray[np.int64]") -> None:
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
         """Add the rows of other parts, from the sum of their words."""
 
     @abstractmethod

@@ -12,10 +12,10 @@ from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.quantization import MomentLayout
 
-__all__ = ["Collection"]
+__all__ = ["StreamedMoments"]
 
 
-class Collection(Unreleased):
+class StreamedMoments(Unreleased):
     """Sums over all batches so far: for one round and public bounds, where one pass is enough.
 
     Parameters
@@ -28,7 +28,7 @@ class Collection(Unreleased):
     __slots__ = ("_given", "_sums", "augment")
 
     def __init__(self, domain: Domain, augment: Augment) -> None:
-        if domain.seeks_norm:
+        if domain.wants_private_norm:
             raise InvalidParameter.of("data_norm", "a number when rows are collected batch by batch", domain.data_norm)
         self._given, self.augment = domain, augment
         self._sums: tuple[Domain, int, RowMoments] | None = None
@@ -48,7 +48,7 @@ class Collection(Unreleased):
                 f"X has {blocks.n_features} features, but partial_fit is expecting {self.n_features} features as "
                 "input, as in the batches before."
             )
-        domain = self.domain.matched_to(blocks.columns, blocks.n_features)
+        domain = self.domain.resolve(blocks.columns, blocks.n_features)
         encoder = Encoder(domain, self.augment, shift=self.augment is not None)
         layout = MomentLayout(blocks.n_features, self.augment)
         n_rows, (moments,) = accumulate(blocks, encoder, lambda: [RowMoments(layout)])
@@ -65,7 +65,7 @@ class Collection(Unreleased):
     @property
     def n_features(self) -> int:
         """Number of columns; there must have been a batch."""
-        return self.domain._known_features()
+        return self.domain.require_n_features()
 
     def check_asked(self, domain: Domain, augment: Augment, *, adaptive: bool) -> None:
         """Collected sums answer one question, and only about the rows that they were made of."""
@@ -73,7 +73,7 @@ class Collection(Unreleased):
             raise InvalidParameter.of("adaptive", "False for rows that were collected batch by batch", True)
         if self.count() == 0:
             raise SourceError("The source has no rows.")
-        same = domain.matched_to(self.domain.columns, self.n_features) == self.domain
+        same = domain.resolve(self.domain.columns, self.n_features) == self.domain
         if not same or augment != self.augment:
             raise InvalidParameter("The domain or the mean setting has changed since the rows were collected.")
 

@@ -52,10 +52,10 @@ from graphveil.solvers.kernels import (
     ROUGH,
     assemble,
     descend,
+    gather_block,
     label_components,
-    put,
-    shrink,
-    take,
+    scatter_block,
+    soft_threshold_share,
 )
 from graphveil.solvers.problem import Problem, all_penalties, check_count, check_number, check_penalty, check_symmetric
 from graphveil.solvers.refusal import raise_unbounded
@@ -246,15 +246,15 @@ def solve(
         block = _solve_block(task, tol, max_iter, warm)
         if isinstance(block, Recession):
             direction = np.zeros((p, p))
-            put(block.direction, index, direction)
+            scatter_block(block.direction, index, direction)
             raise_unbounded(Recession(direction, block.value), problem, alpha, penalize_diagonal)
         if whole:
             W, B = block.state.W, block.state.B
         else:
-            put(part[0], index, precision)
-            put(part[1], index, dual)
-            put(block.state.W, index, W)
-            put(block.state.B, index, B)
+            scatter_block(part[0], index, precision)
+            scatter_block(part[1], index, dual)
+            scatter_block(block.state.W, index, W)
+            scatter_block(block.state.B, index, B)
         objective += block.linear - block.logdet
         gap += block.gap
         sweeps = max(sweeps, block.sweeps)
@@ -273,7 +273,7 @@ def _part(M: Any, index: Indices) -> Any:
     if len(index) == len(M):
         return M
     part = np.empty((len(index), len(index)), M.dtype)
-    take(M, index, part)
+    gather_block(M, index, part)
     return part
 
 
@@ -342,7 +342,7 @@ class _Task:
 def _cold_start(task: _Task) -> State:
     """A start from nothing but the problem."""
     task.B.fill(0.0)
-    if shrink(*task.single, 1.0, task.W) >= _SPARSE * task.S.size:
+    if soft_threshold_share(*task.single, 1.0, task.W) >= _SPARSE * task.S.size:
         given = task.S, task.limits, task.answer[0], task.workspace
         inside = point_in_box(*given)
         task.W[...] = point_outside(*given) if inside is None else inside

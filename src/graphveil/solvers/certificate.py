@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._linalg import log_determinant, log_determinant_in_place
-from graphveil.solvers.kernels import eliminate, misfit
+from graphveil.solvers.kernels import kkt_error_norm, sparse_cholesky_prefix
 
 __all__ = ["certify", "sparse_log_determinant"]
 
@@ -55,7 +55,7 @@ def certify(
     rounding = _EPS * (size + n)
     cancelled = _EPS * (size + n + 2.0 * abs(logdet))
     if 2 * edges + n <= _SPARSE * n * n or allowed <= _FINE * cancelled:
-        square, error = misfit(precision, dual, workspace)
+        square, error = kkt_error_norm(precision, dual, workspace)
         r = float(np.sqrt(square + error)) if square + error >= 0.0 else np.nan
         if r < 1.0:
             most, least = -r - np.log1p(-r) + rounding, r - np.log1p(r)
@@ -71,7 +71,7 @@ def certify(
 
 def sparse_log_determinant(M: Matrix, workspace: Matrix) -> float | None:
     """`log_determinant` of an M with many zeros: the variables with few neighbours are eliminated one by one."""
-    logdet, left = eliminate(M, workspace)
+    logdet, left = sparse_cholesky_prefix(M, workspace)
     if left == 0 or np.isnan(logdet):
         return None if np.isnan(logdet) else logdet
     core = log_determinant_in_place(workspace.reshape(-1)[: left * left].reshape(left, left))

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._linalg import is_positive_definite, smallest_pivot
-from graphveil.solvers.kernels import shrink
+from graphveil.solvers.kernels import soft_threshold_share
 
 __all__ = [
     "Recession",
@@ -99,7 +99,7 @@ def point_in_box(S: Matrix, limits: Matrix, point: Matrix, workspace: Matrix) ->
     """
     best, pivot = 0.0, -np.inf
     for c in _SHARES:
-        shrink(S, limits, c, point)
+        soft_threshold_share(S, limits, c, point)
         smallest = smallest_pivot(point, workspace)
         if smallest > _COMFORTABLE and c != _LEAST:
             return point
@@ -107,13 +107,13 @@ def point_in_box(S: Matrix, limits: Matrix, point: Matrix, workspace: Matrix) ->
             best, pivot = c, smallest
         if c == _LEAST and np.isinf(smallest):
             break
-    shrink(S, limits, best, point)
+    soft_threshold_share(S, limits, best, point)
     return point if pivot > 4 * len(S) * _EPS else None
 
 
 def point_outside(S: Matrix, limits: Matrix, point: Matrix, workspace: Matrix) -> Matrix:
     """The soft-thresholded S drawn on towards its diagonal, out of the box, until it is positive definite."""
-    shrink(S, limits, 1.0, point)
+    soft_threshold_share(S, limits, 1.0, point)
     for factor in _OUTWARDS:
         point *= factor
         np.fill_diagonal(point, S.diagonal())

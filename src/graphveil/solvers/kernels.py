@@ -17,15 +17,15 @@ __all__ = [
     "ROUGH",
     "assemble",
     "descend",
-    "eliminate",
     "extrapolate",
+    "gather_block",
     "is_symmetric",
+    "kkt_error_norm",
     "label_components",
-    "misfit",
-    "put",
-    "shrink",
+    "scatter_block",
+    "soft_threshold_share",
+    "sparse_cholesky_prefix",
     "symmetrise",
-    "take",
 ]
 
 _MATRIX = float64[:, ::1]
@@ -113,7 +113,7 @@ def _row(limits, i):  # type: ignore[no-untyped-def]
     [int64(M, M, M.dtype, M) for M in (_SINGLE, _MATRIX)],
     error_model="numpy",
 )
-def shrink(S, limits, share, shrunken):  # type: ignore[no-untyped-def]
+def soft_threshold_share(S, limits, share, shrunken):  # type: ignore[no-untyped-def]
     """Write S with each entry off the diagonal moved towards zero, by a share of it but not by more than its penalty.
 
     Returns how many of them are not zero.
@@ -132,7 +132,7 @@ def shrink(S, limits, share, shrunken):  # type: ignore[no-untyped-def]
 
 
 @compiled([void(M, int64[::1], M) for M in (_SINGLE, _MATRIX)], error_model="numpy")
-def take(M, index, part):  # type: ignore[no-untyped-def]
+def gather_block(M, index, part):  # type: ignore[no-untyped-def]
     """Write the rows and columns ``index`` of M into ``part``."""
     for a in range(index.shape[0]):
         for b in range(index.shape[0]):
@@ -140,7 +140,7 @@ def take(M, index, part):  # type: ignore[no-untyped-def]
 
 
 @compiled([void(M, int64[::1], M) for M in (_SINGLE, _MATRIX)], error_model="numpy")
-def put(part, index, M):  # type: ignore[no-untyped-def]
+def scatter_block(part, index, M):  # type: ignore[no-untyped-def]
     """Write ``part`` into the rows and columns ``index`` of M."""
     for a in range(index.shape[0]):
         for b in range(index.shape[0]):
@@ -581,7 +581,7 @@ def assemble(S, limits, W, B, later, precision, dual):  # type: ignore[no-untype
 
 
 @compiled(Tuple((float64, int64))(_MATRIX, _MATRIX), error_model="numpy", fastmath={"contract"})
-def eliminate(M, A):  # type: ignore[no-untyped-def]
+def sparse_cholesky_prefix(M, A):  # type: ignore[no-untyped-def]
     """Eliminate the variables of M that have few neighbours, fewest first; A is where it happens.
 
     Returns the logarithm of the product of the pivots, NaN if one is not positive, and the order m of what is left: the
@@ -643,7 +643,7 @@ def eliminate(M, A):  # type: ignore[no-untyped-def]
     error_model="numpy",
     fastmath={"contract", "reassoc", "nsz"},
 )
-def misfit(precision, dual, E):  # type: ignore[no-untyped-def]
+def kkt_error_norm(precision, dual, E):  # type: ignore[no-untyped-def]
     """Tr(E²) for E = ΘW − I, which is written, and a bound on its rounding error."""
     n = precision.shape[0]
     active = np.empty(n, np.uint32)

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec.gdp import mu_of
+from graphveil.spec.gdp import mu_from_epsilon_delta
 from graphveil.spec.serialization import Record
 
 __all__ = ["SMALLEST_EPSILON", "Budget"]
@@ -54,4 +54,4 @@ class Budget(Record):
     @cached_property
     def mu(self) -> float:
         """The largest μ of Gaussian differential privacy that this budget pays for."""
-        return mu_of(self.epsilon, self.delta)
+        return mu_from_epsilon_delta(self.epsilon, self.delta)

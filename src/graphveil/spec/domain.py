@@ -90,9 +90,9 @@ class Domain(Record):
                 put("n_features", lengths.pop())
         if self.n_features is not None:
             put("n_features", _validation.integer("n_features", self.n_features, 1, MAX_FEATURES))
-        if self.seeks_norm and self.bounds is not None:
+        if self.wants_private_norm and self.bounds is not None:
             raise InvalidParameter.of("data_norm", "a number or None where there are bounds", self.data_norm)
-        if self.data_norm is not None and not self.seeks_norm:
+        if self.data_norm is not None and not self.wants_private_norm:
             rule = f'a positive number between {_SMALLEST:.0e} and {_LARGEST:.0e}, or "{_PRIVATE}"'
             put("data_norm", _validation.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
         if self.bounds is None and self.data_norm is None:
@@ -105,7 +105,7 @@ class Domain(Record):
         put("rows_per_person", _validation.integer("rows_per_person", self.rows_per_person, 1, 2**20))
         _validation.choice("neighbours", self.neighbours, ["replace"])
 
-    def matched_to(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
+    def resolve(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
         """Complete this domain with the schema of a source, or refuse the source."""
         if self.n_features not in (None, n_features):
             raise SourceError(
@@ -115,7 +115,7 @@ class Domain(Record):
         named = self.columns if self.columns is not None or columns is None else tuple(columns)
         return replace(self, columns=named, n_features=n_features)
 
-    def box(self, *, shift: bool) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
+    def scaling(self, *, shift: bool) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
         """Return (centre, half-width, [lower, upper] after scaling), all per column.
 
         With ``shift`` the box is moved to the origin. Without it (rows are taken to be centred already) it is only
@@ -123,7 +123,7 @@ class Domain(Record):
         """
         import numpy as np
 
-        p = self._known_features()
+        p = self.require_n_features()
         if self.bounds is None:
             return np.zeros(p), np.ones(p), np.stack([np.full(p, -UNBOUNDED), np.full(p, UNBOUNDED)])
         lower, upper = (np.broadcast_to(np.asarray(end, dtype=np.float64), (p,)) for end in self.bounds)
@@ -136,7 +136,7 @@ class Domain(Record):
         """Rows that are taken to have mean zero must be able to: their bounds contain zero."""
         if self.bounds is None:
             return
-        _, half, ends = self.box(shift=False)
+        _, half, ends = self.scaling(shift=False)
         for column in range(half.size):
             if ends[0, column] > 0.0 or ends[1, column] < 0.0:
                 name = repr(self.columns[column]) if self.columns is not None else str(column)
@@ -146,7 +146,7 @@ class Domain(Record):
                 )
 
     @property
-    def seeks_norm(self) -> bool:
+    def wants_private_norm(self) -> bool:
         """Whether a bound of the norm is still to be found, inside the budget."""
         return isinstance(self.data_norm, str) and self.data_norm == _PRIVATE
 
@@ -155,9 +155,10 @@ class Domain(Record):
         """Bound of a row's norm after scaling."""
         if isinstance(self.data_norm, str):
             raise InvalidParameter("the norm is not known yet: it will be found in private.")
-        return self.data_norm if self.data_norm is not None else math.sqrt(self._known_features())
+        return self.data_norm if self.data_norm is not None else math.sqrt(self.require_n_features())
 
-    def _known_features(self) -> int:
+    def require_n_features(self) -> int:
+        """Return the number of columns, or ask for it."""
         if self.n_features is None:
             raise InvalidParameter("n_features is not known yet: give columns or n_features to the Domain.")
         return self.n_features

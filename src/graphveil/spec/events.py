@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.budget import Budget
-from graphveil.spec.gdp import delta_of, epsilon_of
-from graphveil.spec.rounding import written_up
+from graphveil.spec.gdp import delta_from_mu, epsilon_from_mu
+from graphveil.spec.rounding import format_round_up
 from graphveil.spec.serialization import Record
 
-__all__ = ["Cost", "GaussianStep", "NoiseGroup", "ReleaseEvent"]
+__all__ = ["GaussianStep", "NoiseGroup", "PrivacyCost", "ReleaseEvent"]
 
 _POSITIVE = "a positive, finite number"
 
@@ -86,7 +86,7 @@ def _written(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-class Cost:
+class PrivacyCost:
     """What follows from μ, η, the budget and the seed, for one release and for several."""
 
     if TYPE_CHECKING:
@@ -107,11 +107,11 @@ class Cost:
 
     def delta(self, epsilon: float) -> float:
         """The δ that really holds at ε, lattice included."""
-        return 1.0 if self.seeded else delta_of(self.mu, epsilon, self.eta)
+        return 1.0 if self.seeded else delta_from_mu(self.mu, epsilon, self.eta)
 
     def epsilon(self, delta: float) -> float:
         """The ε that really holds at δ, lattice included."""
-        return epsilon_of(self.charged_mu, delta, self.eta)
+        return epsilon_from_mu(self.charged_mu, delta, self.eta)
 
     @property
     def keeps_budget(self) -> bool:
@@ -136,13 +136,13 @@ class Cost:
         """Against whose replacement this protects, and what is public."""
         if self.seeded:
             return "Seeded: not private. The noise came from a known seed; this is a simulation."
-        epsilon = _written(self.budget.epsilon) if self.keeps_budget else written_up(self.proven_epsilon)
+        epsilon = _written(self.budget.epsilon) if self.keeps_budget else format_round_up(self.proven_epsilon)
         delta = _written(self.budget.delta)
         return f"({epsilon}, {delta})-differentially private against replacing {whom}; {public}"
 
 
 @dataclass(frozen=True)
-class ReleaseEvent(Cost, Record):
+class ReleaseEvent(PrivacyCost, Record):
     """What one release was charged, all rounds together.
 
     Parameters

@@ -8,7 +8,7 @@ from graphveil import _validation
 from graphveil._html import facts_html
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.budget import Budget
-from graphveil.spec.rounding import written_up
+from graphveil.spec.rounding import format_round_up
 from graphveil.spec.serialization import Record
 
 __all__ = ["LARGEST_EPSILON", "Forecast", "ForecastPoint"]
@@ -149,5 +149,5 @@ class Forecast(Record):
         records = "no number of records" if self.records_needed is None else f"about {self.records_needed:,} records"
         epsilon = f"no ε up to {LARGEST_EPSILON:g}"
         if self.epsilon_needed is not None:
-            epsilon = f"ε = {written_up(self.epsilon_needed, 2)}"
+            epsilon = f"ε = {format_round_up(self.epsilon_needed, 2)}"
         return f"To see {self.target:g}: {records} at this budget, or {epsilon} with these records."

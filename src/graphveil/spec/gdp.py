@@ -20,18 +20,18 @@ small (relative: δ by less than 1e-8, ε and μ by less than 1e-9). Proof: ``pr
 import math
 from collections.abc import Callable
 
-__all__ = ["delta_of", "epsilon_of", "mu_of"]
+__all__ = ["delta_from_mu", "epsilon_from_mu", "mu_from_epsilon_delta"]
 
 # Relative error allowed to `erfcx`, `erfc` and `exp` together; the worst seen against 50 digits is 1.4e-15.
 _FUNCTION_ERROR = 1e-14
 
 
-def delta_of(mu: float, epsilon: float, eta: float = 0.0) -> float:
+def delta_from_mu(mu: float, epsilon: float, eta: float = 0.0) -> float:
     """Least δ for which μ-GDP with lattice term η is (ε, δ)-private, rounded up.
 
     Examples
     --------
-    >>> round(delta_of(1.0, 1.0), 6)
+    >>> round(delta_from_mu(1.0, 1.0), 6)
     0.126937
     """
     from scipy.special import erfcx
@@ -50,33 +50,33 @@ def delta_of(mu: float, epsilon: float, eta: float = 0.0) -> float:
     return min(1.0, max(near - far + error + lattice, math.ulp(0.0)))
 
 
-def mu_of(epsilon: float, delta: float) -> float:
+def mu_from_epsilon_delta(epsilon: float, delta: float) -> float:
     """Largest μ whose mechanism is (ε, δ)-private, rounded down."""
     low, high = 0.0, 1.0
-    while delta_of(high, epsilon) <= delta:
+    while delta_from_mu(high, epsilon) <= delta:
         low, high = high, 2.0 * high
     if low == 0.0:
         low = high
-        while delta_of(low, epsilon) > delta:
+        while delta_from_mu(low, epsilon) > delta:
             low, high = 0.5 * low, low
-    return _bisect(lambda mu: delta_of(mu, epsilon) <= delta, inside=low, outside=high)
+    return _bisect(lambda mu: delta_from_mu(mu, epsilon) <= delta, inside=low, outside=high)
 
 
-def epsilon_of(mu: float, delta: float, eta: float = 0.0) -> float:
+def epsilon_from_mu(mu: float, delta: float, eta: float = 0.0) -> float:
     """Least ε for which μ-GDP with lattice term η is (ε, δ)-private, rounded up; infinite when there is none."""
     if math.isinf(mu):
         return math.inf
-    if delta_of(mu, 0.0, eta) <= delta:
+    if delta_from_mu(mu, 0.0, eta) <= delta:
         return 0.0
     high = 1.0
-    while delta_of(mu, high, eta) > delta:
+    while delta_from_mu(mu, high, eta) > delta:
         high *= 2.0
         if (1.0 + _exp(high)) * eta > delta or math.isinf(high):
             return math.inf
     low = 0.5 * high
-    while delta_of(mu, low, eta) <= delta:
+    while delta_from_mu(mu, low, eta) <= delta:
         low, high = 0.5 * low, low
-    return _bisect(lambda epsilon: delta_of(mu, epsilon, eta) <= delta, inside=high, outside=low)
+    return _bisect(lambda epsilon: delta_from_mu(mu, epsilon, eta) <= delta, inside=high, outside=low)
 
 
 def _bisect(private: Callable[[float], bool], inside: float, outside: float) -> float:

@@ -48,7 +48,7 @@ class ReleaseOptions(Record):
             _require("labels", self.labels, None, 'with mechanism="paper"')
             _require("assume_centered", self.assume_centered, True, 'with mechanism="paper"')
             _require("adaptive", self.adaptive, False, 'with mechanism="paper"')
-            if self.domain.seeks_norm:
+            if self.domain.wants_private_norm:
                 raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', self.domain.data_norm)
 
     @property

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CELL_LEVELS", "EXACT_ROWS", "MAX_SQUARE", "MomentLayout", "RowLattice"]
+__all__ = ["CELL_LEVELS", "EXACT_ROWS", "MAX_SQUARE", "MomentLayout", "RowGrid"]
 
 MAX_SQUARE = 2**40
 EXACT_ROWS = 2**13  # MAX_SQUARE * EXACT_ROWS = 2**53
@@ -23,7 +23,7 @@ CELL_LEVELS = tuple(range(12, 2, -1))  # columns are counted on 2^12, 2^11, …,
 
 
 @dataclass(frozen=True)
-class RowLattice:
+class RowGrid:
     """Integers for a domain: the size of one step, the bounds that every integer row keeps.
 
     Attributes
@@ -47,9 +47,9 @@ class RowLattice:
     constant: int
 
     @classmethod
-    def of(cls, domain: Domain, augment: Augment) -> "RowLattice":
+    def of(cls, domain: Domain, augment: Augment) -> "RowGrid":
         """Lay the finest lattice that keeps ``total_square`` ≤ 2⁴⁰."""
-        p = domain._known_features()
+        p = domain.require_n_features()
         weight = 0.0
         if augment is not None:
             weight = augment.weight if augment.weight is not None else 1.0 / math.sqrt(p)
@@ -60,7 +60,7 @@ class RowLattice:
         return cls.of_ball(p, domain.radius, weight)
 
     @classmethod
-    def of_ball(cls, p: int, norm: float, weight: float) -> "RowLattice":
+    def of_ball(cls, p: int, norm: float, weight: float) -> "RowGrid":
         """The lattice of rows of norm at most ``norm``, to which a constant of ``weight`` times that is appended."""
         constant = _constant_for(weight)
         room = MAX_SQUARE - constant**2

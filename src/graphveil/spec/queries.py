@@ -1,6 +1,6 @@
 """What may be asked of the rows: public descriptions, one class a question.
 
-Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.quantization.RowLattice`). Each
+Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.quantization.RowGrid`). Each
 question is a sum over rows of a function of one row, with parameters that are public: chosen in advance or from earlier
 answers. A new question is a class here, a statistic in ``rows/accumulators.py`` (what it sums) and a sensitivity in
 ``privacy/mechanisms.py`` (what it costs), each registered there by its class. A question is never removed or given
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.augmentation import Constant
-from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowLattice
+from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowGrid
 from graphveil.spec.row_space import RowSpace
 
 __all__ = [
     "CellCounts",
+    "ClippedTail",
     "ColumnMeans",
     "ColumnSquares",
-    "Excess",
     "Moments",
     "NormCounts",
     "Query",
@@ -131,7 +131,7 @@ class Query:
     description: ClassVar[str]
     power: ClassVar[int]
 
-    def geometry(self, space: RowSpace) -> tuple[RowLattice, MomentLayout]:
+    def geometry(self, space: RowSpace) -> tuple[RowGrid, MomentLayout]:
         """Lattice and layout of the rows that are summed: those of the domain, unless the question maps them."""
         return space.known_lattice, space.layout
 
@@ -267,20 +267,20 @@ class Moments(Query):
         if not (0.0 < self.radius < math.inf and 0.0 <= self.constant <= self.radius):
             raise InvalidParameter.of("radius, constant", "0 ≤ constant ≤ radius", (self.radius, self.constant))
 
-    def geometry(self, space: RowSpace) -> tuple[RowLattice, MomentLayout]:
+    def geometry(self, space: RowSpace) -> tuple[RowGrid, MomentLayout]:
         """Of the mapped rows, with their constant."""
         if self.row_map is None:
             return super().geometry(space)
         p = space.n_features
         return self.lattice(p), MomentLayout(p, Constant() if self.constant else None)
 
-    def lattice(self, p: int) -> RowLattice:
+    def lattice(self, p: int) -> RowGrid:
         """Of the mapped rows."""
-        return RowLattice.of_ball(p, self.radius, self.constant / self.radius)
+        return RowGrid.of_ball(p, self.radius, self.constant / self.radius)
 
 
 @dataclass(frozen=True, eq=False)
-class Excess(Query):
+class ClippedTail(Query):
     """Second moment and trace of what shortening to ``inner`` cut off, itself cut at ``outer``.
 
     A mapped row z of norm r counts as z·√(min(r, outer)² - inner²)/r, or as zero when r ≤ inner.
@@ -296,10 +296,10 @@ class Excess(Query):
         if not 0.0 < self.inner < self.outer < math.inf:
             raise InvalidParameter.of("inner, outer", "0 < inner < outer < ∞", (self.inner, self.outer))
 
-    def geometry(self, space: RowSpace) -> tuple[RowLattice, MomentLayout]:
+    def geometry(self, space: RowSpace) -> tuple[RowGrid, MomentLayout]:
         """Of what is left of the mapped rows."""
         return self.lattice(space.n_features), MomentLayout(space.n_features, None)
 
-    def lattice(self, p: int) -> RowLattice:
+    def lattice(self, p: int) -> RowGrid:
         """Of what is left of the mapped rows."""
-        return RowLattice.of_ball(p, math.sqrt((self.outer - self.inner) * (self.outer + self.inner)), 0.0)
+        return RowGrid.of_ball(p, math.sqrt((self.outer - self.inner) * (self.outer + self.inner)), 0.0)

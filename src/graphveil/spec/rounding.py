@@ -4,10 +4,10 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
-__all__ = ["float_above", "root_above", "written_down", "written_up"]
+__all__ = ["float_round_up", "format_round_down", "format_round_up", "sqrt_round_up"]
 
 
-def float_above(value: Fraction) -> float:
+def float_round_up(value: Fraction) -> float:
     """The smallest float that is at least ``value``."""
     try:
         nearest = float(value)
@@ -16,7 +16,7 @@ def float_above(value: Fraction) -> float:
     return nearest if nearest >= value else math.nextafter(nearest, math.inf)
 
 
-def root_above(square: Fraction | int) -> float:
+def sqrt_round_up(square: Fraction | int) -> float:
     """The smallest float that is at least √``square``; √(x²) is x."""
     square = Fraction(square)
     if square == 0:
@@ -25,18 +25,18 @@ def root_above(square: Fraction | int) -> float:
     shift = max(0, 120 - (square.numerator.bit_length() - square.denominator.bit_length()))
     shift += shift % 2
     scaled = math.isqrt((square.numerator << shift) // square.denominator)
-    root = math.nextafter(float_above(Fraction(scaled, 2 ** (shift // 2))), 0.0)
+    root = math.nextafter(float_round_up(Fraction(scaled, 2 ** (shift // 2))), 0.0)
     while not math.isinf(root) and Fraction(root) ** 2 < square:
         root = math.nextafter(root, math.inf)
     return root
 
 
-def written_up(value: float, digits: int = 5) -> str:
+def format_round_up(value: float, digits: int = 5) -> str:
     """What was spent or is promised: so many digits, rounded up."""
     return _written(value, digits, ROUND_CEILING)
 
 
-def written_down(value: float, digits: int = 5) -> str:
+def format_round_down(value: float, digits: int = 5) -> str:
     """What is left: so many digits, rounded down, so that it can be asked for."""
     return _written(value, digits, ROUND_FLOOR)
 

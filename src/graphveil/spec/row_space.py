@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
-from graphveil.spec.quantization import MomentLayout, RowLattice
+from graphveil.spec.quantization import MomentLayout, RowGrid
 
 __all__ = ["RowSpace"]
 
@@ -17,21 +17,21 @@ class RowSpace:
     Attributes
     ----------
     n_features : int
-    lattice : RowLattice or None
+    lattice : RowGrid or None
         Of the rows of the domain; None while their norm is not known, when only norms can be counted.
     layout : MomentLayout
         Of the moments of these rows, with what the release appends to them.
     """
 
     n_features: int
-    lattice: RowLattice | None
+    lattice: RowGrid | None
     layout: MomentLayout
 
     @classmethod
     def of(cls, domain: Domain, augment: Augment, appended: Augment) -> "RowSpace":
         """Of a domain whose number of columns is known; ``appended`` is what its own rows carry of ``augment``."""
-        p = domain._known_features()
-        lattice = None if domain.seeks_norm else RowLattice.of(domain, appended)
+        p = domain.require_n_features()
+        lattice = None if domain.wants_private_norm else RowGrid.of(domain, appended)
         return cls(p, lattice, MomentLayout(p, augment))
 
     @property
@@ -40,7 +40,7 @@ class RowSpace:
         return math.inf if self.lattice is None else self.lattice.edge
 
     @property
-    def known_lattice(self) -> RowLattice:
+    def known_lattice(self) -> RowGrid:
         """The lattice, for queries that need one."""
         assert self.lattice is not None, "the norm of the rows is not known yet"
         return self.lattice
