@@ -57,7 +57,7 @@ def papers_variant(rows, labels, epsilon, seed):
     ).second_moment
     best = None
     for alpha in 10.0 ** np.arange(-4.0, 1.0):
-        precision = gv.ridge_precision(noisy, alpha) / longest**2
+        precision = gv.solvers.ridge_precision(noisy, alpha) / longest**2
         weights = precision @ (means[1] - means[0])
         offset = -0.5 * (means[0] + means[1]) @ weights + np.log(priors[1] / priors[0])
         accuracy = np.mean((rows @ weights + offset > 0) == labels)

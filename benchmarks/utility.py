@@ -63,7 +63,7 @@ def papers_ridge(rows, budget, seed):
         assume_centered=True,
         adaptive=False,
     ).second_moment
-    return gv.ridge_precision(noisy, papers_penalty(rows / longest)) / longest**2
+    return gv.solvers.ridge_precision(noisy, papers_penalty(rows / longest)) / longest**2
 
 
 def papers_penalty(rows, folds=5):
@@ -74,7 +74,7 @@ def papers_penalty(rows, folds=5):
     for held_out in parts:
         kept = np.delete(rows, held_out, axis=0)
         test = rows[held_out].T @ rows[held_out] / len(held_out)
-        for i, theta in enumerate(gv.ridge_precision(kept.T @ kept / len(kept), grid)):
+        for i, theta in enumerate(gv.solvers.ridge_precision(kept.T @ kept / len(kept), grid)):
             losses[i] += gv.metrics.negative_log_likelihood(theta, test)
     return float(grid[np.argmin(losses)])
 

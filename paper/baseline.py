@@ -35,7 +35,7 @@ def lasso_penalty(rows: Matrix, grid: NDArray[np.float64], rng: np.random.Genera
     """The λ of the graphical lasso, equation 1.2, each fit solved to a certified gap."""
     losses = np.zeros(grid.size)
     for kept, held_out in _folds(rows, rng):
-        path = gv.graphical_lasso_path(second_moment(kept), grid, tol=1e-4)
+        path = gv.solvers.graphical_lasso_path(second_moment(kept), grid, tol=1e-4)
         test = second_moment(held_out)
         losses += [gv.metrics.negative_log_likelihood(solution.precision, test) for solution in path]
     return float(grid[losses.argmin()])

@@ -87,7 +87,7 @@ class _Tuned:
         S = moment(self.short)
         rules = [
             discriminant(precision / self.longest**2, self.means, self.shares)
-            for precision in gv.ridge_precision(S, PENALTIES)
+            for precision in gv.solvers.ridge_precision(S, PENALTIES)
         ]
         return min(rules, key=lambda rule: _error(rule, *self.validation))
 
@@ -109,7 +109,7 @@ def _corrected(rows: Matrix, labels: NDArray, epsilon: float, seed: int) -> Rule
     # The ridge turns an eigenvalue φ into about 1/√(2λ) where φ² ≪ 8λ: those that noise alone could make, up to
     # 2σ√p (Wigner).
     edge = 2 * made.noise_sd[0, 1] * np.sqrt(len(scatter))
-    return discriminant(gv.ridge_precision(scatter, edge**2 / 8), means, shares)
+    return discriminant(gv.solvers.ridge_precision(scatter, edge**2 / 8), means, shares)
 
 
 def _ours(rows: Matrix, labels: NDArray, epsilon: float, seed: int) -> Rule:

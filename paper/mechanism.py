@@ -42,4 +42,4 @@ def noise_sd(n: int, epsilon: float, delta: float) -> float:
 
 def printed_lasso(S: Matrix, alpha: float) -> Matrix:
     """Step 4 of Algorithm 2 as the tables have it: 1,000 plain iterations, whether they converge or not."""
-    return gv.admm(S, alpha, rho=RHO, tol=None, max_iter=ITERATIONS).precision
+    return gv.solvers.admm(S, alpha, rho=RHO, tol=None, max_iter=ITERATIONS).precision

@@ -81,6 +81,6 @@ def _fitted(S: Matrix, alpha: float, as_printed: bool) -> Matrix | None:
     if as_printed:
         return printed_lasso(S, alpha)
     try:
-        return gv.graphical_lasso(S, alpha).precision
+        return gv.solvers.graphical_lasso(S, alpha).precision
     except UnboundedProblem:
         return None

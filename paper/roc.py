@@ -96,7 +96,7 @@ def _certified_path(S: Matrix, truth: Matrix) -> gv.metrics.RocCurve:
     found = []
     for alpha in _penalties(S):
         try:
-            found.append(gv.graphical_lasso(S, alpha).precision)
+            found.append(gv.solvers.graphical_lasso(S, alpha).precision)
         except SolverError:
             break
     return gv.metrics.roc_curve_of_path(found, truth)

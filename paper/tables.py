@@ -90,16 +90,16 @@ def _penalties(table: Table, rows: Matrix, key: tuple) -> dict[str, float]:
 
 def _printed_ridge(rows, alpha, seed):
     def private(epsilon, delta, _norm):
-        return gv.ridge_precision(noisy_second_moment(rows, noise_in_the_tables(epsilon), delta, seed), alpha)
+        return gv.solvers.ridge_precision(noisy_second_moment(rows, noise_in_the_tables(epsilon), delta, seed), alpha)
 
-    return gv.ridge_precision(second_moment(rows), alpha), private
+    return gv.solvers.ridge_precision(second_moment(rows), alpha), private
 
 
 def _corrected_ridge(rows, alpha, seed):
     def private(epsilon, delta, _norm):
-        return gv.ridge_precision(noisy_second_moment(rows, epsilon, delta, seed), alpha)
+        return gv.solvers.ridge_precision(noisy_second_moment(rows, epsilon, delta, seed), alpha)
 
-    return gv.ridge_precision(second_moment(rows), alpha), private
+    return gv.solvers.ridge_precision(second_moment(rows), alpha), private
 
 
 def _our_dense(rows, alpha, seed):
@@ -107,7 +107,7 @@ def _our_dense(rows, alpha, seed):
         model = gv.PrivatePrecision(epsilon, delta, data_norm=norm, assume_centered=True, random_state=seed)
         return model.fit(rows).precision_
 
-    return gv.ridge_precision(second_moment(rows), alpha), private
+    return gv.solvers.ridge_precision(second_moment(rows), alpha), private
 
 
 def _printed_lasso(rows, alpha, seed):
@@ -125,11 +125,11 @@ def _corrected_lasso(rows, alpha, seed):
         largest = noise_sd(len(rows), epsilon, delta) * math.sqrt(2 * math.log(p * (p + 1) / 2))
         noisy = noisy_second_moment(rows, epsilon, delta, seed)
         try:
-            return gv.graphical_lasso(noisy, alpha + largest).precision
+            return gv.solvers.graphical_lasso(noisy, alpha + largest).precision
         except UnboundedProblem as error:  # once in some hundred draws an entry is larger still
-            return gv.graphical_lasso(noisy, alpha + error.safe_alpha).precision
+            return gv.solvers.graphical_lasso(noisy, alpha + error.safe_alpha).precision
 
-    return gv.graphical_lasso(second_moment(rows), alpha).precision, private
+    return gv.solvers.graphical_lasso(second_moment(rows), alpha).precision, private
 
 
 def _our_network(rows, alpha, seed):
@@ -137,7 +137,7 @@ def _our_network(rows, alpha, seed):
         model = gv.PrivateGraphicalLasso(epsilon, delta, data_norm=norm, assume_centered=True, random_state=seed)
         return model.fit(rows).precision_
 
-    return gv.graphical_lasso(second_moment(rows), alpha).precision, private
+    return gv.solvers.graphical_lasso(second_moment(rows), alpha).precision, private
 
 
 # Each takes scaled rows, λ and a seed for the noise, and gives the non-private estimate and a function of (ε, δ, a

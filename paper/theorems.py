@@ -73,9 +73,9 @@ def replicate_theorem1(task: Task) -> list[Record]:
     theta, sigma, radius, S, E = _draw("theorem1", task, P)
     alpha = 1 / n
     estimates = {
-        "sampling": gv.ridge_precision(S, alpha),
-        "noise": gv.ridge_precision(sigma + E, alpha),
-        "both": gv.ridge_precision(S + E, alpha),
+        "sampling": gv.solvers.ridge_precision(S, alpha),
+        "noise": gv.solvers.ridge_precision(sigma + E, alpha),
+        "both": gv.solvers.ridge_precision(S + E, alpha),
     }
     if n <= LARGEST_FIT:
         rows = gv.simulate.gaussian_rows(theta, n, random_state=generator("rows", task))
@@ -96,9 +96,9 @@ def replicate_theorem2(task: Task) -> list[Record]:
     for_sampling = float(sigma.max()) * math.sqrt(2 * pairs / n)
     for_noise = radius**2 * noise_sd(n, EPSILON, DELTA) * math.sqrt(2 * pairs)
     estimates = {
-        "sampling": gv.graphical_lasso(S, for_sampling, tol=TOLERANCE),
-        "noise": gv.graphical_lasso(sigma + E, for_noise, tol=TOLERANCE),
-        "both": gv.graphical_lasso(S + E, for_sampling + for_noise, tol=TOLERANCE),
+        "sampling": gv.solvers.graphical_lasso(S, for_sampling, tol=TOLERANCE),
+        "noise": gv.solvers.graphical_lasso(sigma + E, for_noise, tol=TOLERANCE),
+        "both": gv.solvers.graphical_lasso(S + E, for_sampling + for_noise, tol=TOLERANCE),
     }
     records = [
         {"n": n, "p": p, "part": part, "error": float(np.linalg.norm(found.precision - theta))}

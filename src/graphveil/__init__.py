@@ -25,19 +25,16 @@ if TYPE_CHECKING:
     from graphveil.gate import release as release
     from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning import plan as plan
+    from graphveil.recovery.edge_intervals import EdgeIntervals as EdgeIntervals
     from graphveil.recovery.estimate import recover as recover
     from graphveil.released.merged import MergedRelease as MergedRelease
     from graphveil.released.merged import merge_releases as merge_releases
     from graphveil.released.release import Release as Release
     from graphveil.report.page import write_report as write_report
-    from graphveil.solvers._admm import admm as admm
-    from graphveil.solvers._graphical_lasso import graphical_lasso as graphical_lasso
-    from graphveil.solvers.path import graphical_lasso_path as graphical_lasso_path
-    from graphveil.solvers.ridge import ridge_precision as ridge_precision
-    from graphveil.solvers.solution import Solution as Solution
     from graphveil.spec.augmentation import Labels as Labels
     from graphveil.spec.budget import Budget as Budget
     from graphveil.spec.domain import Domain as Domain
+    from graphveil.spec.events import ReleaseEvent as ReleaseEvent
     from graphveil.spec.forecast import Forecast as Forecast
 
 # name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy or numba.
@@ -45,6 +42,7 @@ _HOME = {
     "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",
     "Domain": "graphveil.spec.domain",
+    "EdgeIntervals": "graphveil.recovery.edge_intervals",
     "Forecast": "graphveil.spec.forecast",
     "Labels": "graphveil.spec.augmentation",
     "Ledger": "graphveil.ledger.ledger",
@@ -54,19 +52,15 @@ _HOME = {
     "PrivatePrecision": "graphveil.estimators.precision",
     "PrivateRidgePrecision": "graphveil.estimators.ridge",
     "Release": "graphveil.released.release",
-    "Solution": "graphveil.solvers.solution",
-    "admm": "graphveil.solvers._admm",
+    "ReleaseEvent": "graphveil.spec.events",
     "audit": "graphveil.auditing.run",
-    "graphical_lasso": "graphveil.solvers._graphical_lasso",
-    "graphical_lasso_path": "graphveil.solvers.path",
     "merge_releases": "graphveil.released.merged",
     "plan": "graphveil.planning",
     "recover": "graphveil.recovery.estimate",
     "release": "graphveil.gate",
-    "ridge_precision": "graphveil.solvers.ridge",
     "write_report": "graphveil.report.page",
 }
-_MODULES = ("datasets", "exceptions", "metrics", "simulate")
+_MODULES = ("datasets", "exceptions", "metrics", "simulate", "solvers")
 
 __all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605 - the map above is the one list
 

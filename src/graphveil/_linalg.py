@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from graphveil._typing import Matrix
+
 __all__ = [
     "inverse",
     "is_positive_definite",
@@ -14,8 +16,6 @@ __all__ = [
     "power_of_two_scale",
     "smallest_pivot",
 ]
-
-Matrix = NDArray[np.float64]
 
 
 def log_determinant(M: Matrix, workspace: Matrix | None = None) -> float | None:

@@ -62,7 +62,9 @@ def test_other_ways_to_choose_the_penalty():
     for alpha in (0.1, np.full((20, 20), 0.1)):
         given = gv.PrivateGraphicalLasso(**SETTINGS, alpha=alpha).fit_release(release)
         sd = np.sqrt(np.diag(found.covariance))
-        direct = gv.graphical_lasso(found.correlation, 0.1, penalize_diagonal=False).precision / np.outer(sd, sd)
+        direct = gv.solvers.graphical_lasso(found.correlation, 0.1, penalize_diagonal=False).precision / np.outer(
+            sd, sd
+        )
         np.testing.assert_allclose(given.precision_, direct, atol=1e-3 * np.abs(direct).max())
     empty = gv.PrivateGraphicalLasso(**SETTINGS, alpha=10.0).fit_release(release)
     assert np.count_nonzero(empty.precision_) == 20
@@ -74,7 +76,7 @@ def test_papers_algorithm_2_as_printed():
     model = gv.PrivateGraphicalLasso(**options, alpha=0.6, mechanism="paper", max_iter=5000, random_state=0).fit(ROWS)
     noisy = model.release_.second_moment
     assert model.privacy_.mechanism == "paper"
-    expected = gv.graphical_lasso(noisy, 0.6, tol=1e-9)
+    expected = gv.solvers.graphical_lasso(noisy, 0.6, tol=1e-9)
     np.testing.assert_allclose(model.precision_, expected.precision, atol=2e-3 * np.abs(expected.precision).max())
 
 

@@ -62,7 +62,7 @@ def test_a_cell_of_table_2_is_a_thousand_plain_iterations():
     reference, private = tables._FITS["table2", "as_printed"](rows, 3e-4, seed=1)
     assert gv.metrics.relative_loss(private(0.1, 1 / 400, None), reference) == pytest.approx(2.52, rel=0.05)
     # Converged it is another matrix: the printed one is nowhere near the minimiser.
-    minimiser = gv.graphical_lasso(baseline.second_moment(rows), 3e-4).precision
+    minimiser = gv.solvers.graphical_lasso(baseline.second_moment(rows), 3e-4).precision
     assert gv.metrics.relative_loss(reference, minimiser) > 0.9
 
 
@@ -71,7 +71,7 @@ def test_ridge_penalty_is_the_least_held_out_loss():
     grid = np.geomspace(1e-4, 1, 9)
     losses = np.zeros(grid.size)
     for kept, held_out in baseline._folds(rows, np.random.default_rng(3)):
-        for k, theta in enumerate(gv.ridge_precision(baseline.second_moment(kept), grid)):
+        for k, theta in enumerate(gv.solvers.ridge_precision(baseline.second_moment(kept), grid)):
             losses[k] += gv.metrics.negative_log_likelihood(theta, baseline.second_moment(held_out))
     assert baseline.ridge_penalty(rows, grid, np.random.default_rng(3)) == grid[losses.argmin()]
 

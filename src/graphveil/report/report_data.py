@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._random import generator_for
+from graphveil._typing import Matrix
 from graphveil.exceptions import PrivacyWarning
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.edge_intervals import EdgeIntervals, edge_intervals
@@ -16,7 +17,6 @@ from graphveil.released.release import Release
 
 __all__ = ["Content", "Spectrum", "collect_report_data", "neighbourly_order"]
 
-Matrix = NDArray[np.float64]
 
 _LEVEL, _FDR = 0.95, 0.1
 _EDGES_A_COLUMN, _LEAST_EDGES = 8, 200  # the path ends where there are more: nobody sees anything in them

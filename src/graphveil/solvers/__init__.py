@@ -1,1 +1,13 @@
-"""Pure numerics: a symmetric matrix in, a `Solution` out. Nothing here has heard of privacy."""
+"""Solvers for matrices that you already have: a symmetric matrix in, a precision matrix out.
+
+Nothing here has heard of privacy. Given the covariance of sensitive records, these functions return something that must
+not be published; :func:`graphveil.release` is for that.
+"""
+
+from graphveil.solvers._admm import admm
+from graphveil.solvers._graphical_lasso import graphical_lasso
+from graphveil.solvers.path import graphical_lasso_path
+from graphveil.solvers.ridge import ridge_precision
+from graphveil.solvers.solution import Solution
+
+__all__ = ["Solution", "admm", "graphical_lasso", "graphical_lasso_path", "ridge_precision"]

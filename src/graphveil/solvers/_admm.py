@@ -12,19 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from graphveil._linalg import log_determinant
+from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter, NotConverged
 from graphveil.solvers._quadratic_root import QuadraticRoot
-from graphveil.solvers.feasibility import soft_threshold
+from graphveil.solvers.feasibility import raise_if_unbounded, soft_threshold
 from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
-from graphveil.solvers.refusal import raise_if_unbounded
 from graphveil.solvers.solution import Solution
 
 __all__ = ["admm"]
 
-Matrix = NDArray[np.float64]
 
 # Boyd et al., section 3.4.1: change rho by 2 when one residual is 10 times the other.
 _IMBALANCE, _FACTOR = 10.0, 2.0

@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphveil._linalg import is_positive_definite
+from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter, NotConverged
 from graphveil.solvers.certificate import certify
 from graphveil.solvers.feasibility import (
@@ -45,6 +46,7 @@ from graphveil.solvers.feasibility import (
     negative_variance,
     point_in_box,
     point_outside,
+    raise_unbounded,
 )
 from graphveil.solvers.kernels import (
     CAREFUL,
@@ -58,13 +60,11 @@ from graphveil.solvers.kernels import (
     soft_threshold_share,
 )
 from graphveil.solvers.problem import Problem, all_penalties, check_count, check_number, check_penalty, check_symmetric
-from graphveil.solvers.refusal import raise_unbounded
 from graphveil.solvers.solution import Solution
 from graphveil.solvers.threads import blas_threads_for
 
 __all__ = ["State", "graphical_lasso", "solve"]
 
-Matrix = NDArray[np.float64]
 Single = NDArray[np.float32]
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]

@@ -13,9 +13,10 @@ perturbation of the root (Daleckii and Krein), which is usually good to ten digi
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil._typing import Matrix
+
 __all__ = ["QuadraticRoot"]
 
-Matrix = NDArray[np.float64]
 
 _WORTHWHILE = 20  # columns; for fewer, an eigendecomposition costs less than the calls that avoid it
 _NEAR = 0.1  # of the distance 2√ρ at which the correction would no longer contract

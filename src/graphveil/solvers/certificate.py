@@ -11,14 +11,13 @@ difference of the two objectives, which is about r²/2.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphveil._linalg import log_determinant, log_determinant_in_place
+from graphveil._typing import Matrix
 from graphveil.solvers.kernels import kkt_error_norm, sparse_cholesky_prefix
 
 __all__ = ["certify", "sparse_log_determinant"]
 
-Matrix = NDArray[np.float64]
 
 # Above this share of nonzero entries in Θ, ΘW costs more than a factorisation of W.
 _SPARSE = 0.07

@@ -11,14 +11,13 @@ Banerjee, El Ghaoui, d'Aspremont (2008). Model selection through sparse maximum 
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from graphveil._linalg import inverse, log_determinant
+from graphveil._typing import Matrix
 from graphveil.solvers.problem import Problem, check_penalty, check_symmetric
 
 __all__ = ["alpha_max", "dual_objective", "duality_gap", "kkt_residual", "objective"]
-
-Matrix = NDArray[np.float64]
 
 
 def _problem(S: ArrayLike, alpha: ArrayLike, penalize_diagonal: bool) -> Problem:

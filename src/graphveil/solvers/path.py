@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.solvers._graphical_lasso import State, solve
 from graphveil.solvers.kernels import extrapolate
@@ -16,7 +17,6 @@ from graphveil.solvers.threads import blas_threads_for
 
 __all__ = ["Path", "graphical_lasso_path"]
 
-Matrix = NDArray[np.float64]
 
 _BLOCK = 32 * 2**20  # bytes
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphveil._linalg import power_of_two_scale
+from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.solvers.kernels import is_symmetric, symmetrise
 
 __all__ = ["Problem", "all_penalties", "check_count", "check_number", "check_penalty", "check_symmetric"]
 
-Matrix = NDArray[np.float64]
 
 # Variances between this and its inverse are as good as equal, and copies of S, penalty and solution are saved.
 _COMPARABLE = 8.0

@@ -9,12 +9,11 @@ van Wieringen, Peeters (2016). Ridge estimation of inverse covariance matrices f
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.solvers.problem import check_grid, check_number, check_symmetric
 
 __all__ = ["ridge_precision"]
-
-Matrix = NDArray[np.float64]
 
 
 def ridge_precision(S: ArrayLike, alpha: ArrayLike, target: ArrayLike | None = None) -> Matrix:

@@ -5,13 +5,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphveil._linalg import inverse
+from graphveil._typing import Matrix
 
 __all__ = ["Solution"]
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphveil._typing import Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowGrid
@@ -31,7 +31,6 @@ __all__ = [
     "RowMap",
 ]
 
-Vector = NDArray[np.float64]
 _COLUMN_NORM = 2.0**31
 _NORMS = (1e-250, 1e250)
 _LARGEST_WEIGHT = 2.0**20
