@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning import plan as plan
     from graphveil.recovery.edge_intervals import EdgeIntervals as EdgeIntervals
+    from graphveil.recovery.estimate import Estimate as Estimate
     from graphveil.recovery.estimate import recover as recover
     from graphveil.released.merged import MergedRelease as MergedRelease
     from graphveil.released.merged import merge_releases as merge_releases
@@ -43,6 +44,7 @@ _HOME = {
     "Budget": "graphveil.spec.budget",
     "Domain": "graphveil.spec.domain",
     "EdgeIntervals": "graphveil.recovery.edge_intervals",
+    "Estimate": "graphveil.recovery.estimate",
     "Forecast": "graphveil.spec.forecast",
     "Labels": "graphveil.spec.augmentation",
     "Ledger": "graphveil.ledger.ledger",

@@ -209,24 +209,24 @@ class _Gate:
 
     def find_norm(self) -> Domain:
         """Spend a little on a bound of the rows' norm; return the domain that has it."""
-        from graphveil.recovery.adaptive_protocol import follow
         from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
+        from graphveil.recovery.protocol import run_protocol
 
         check_enough_rows(self._evaluator.count(), self.mu, self._domain.rows_per_person)
-        self._domain = replace(self._domain, data_norm=follow(norm_rounds(), self.ask))
+        self._domain = replace(self._domain, data_norm=run_protocol(norm_rounds(), self.ask))
         self._evaluator.use(self._domain)
         self.mu = mu_after_norm(self.mu)
         return self._domain
 
     def ask_adaptively(self) -> None:
         """Follow the recipe: it is sent noisy answers, and yields the next questions."""
-        from graphveil.recovery.adaptive_protocol import adaptive_rounds, follow
-        from graphveil.recovery.column_scales import Setting
+        from graphveil.recovery.adaptive_protocol import adaptive_rounds
+        from graphveil.recovery.protocol import ProtocolInputs, run_protocol
 
         with self._evaluator.cached():
             space, n, domain = self._evaluator.space, self._evaluator.count(), self._domain
             facts = (space.n_features, n, space.known_lattice, domain.radius, self.mu, domain.rows_per_person)
-            follow(adaptive_rounds(Setting(*facts, centred=self._options.assume_centered)), self.ask)
+            run_protocol(adaptive_rounds(ProtocolInputs(*facts, centred=self._options.assume_centered)), self.ask)
 
     def ask(self, asked: list[tuple[Query, float]]) -> list[Answer]:
         """Answer questions, each with a share of μ², in one pass over the rows."""
@@ -317,6 +317,6 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    from graphveil.recovery.adaptive_protocol import RECIPE
+    from graphveil.recovery.parameters import PROTOCOL
 
-    return {name: version(name) for name in ("graphveil", "numpy", "numba")} | {"recipe": RECIPE}
+    return {name: version(name) for name in ("graphveil", "numpy", "numba")} | {"recipe": PROTOCOL.version}

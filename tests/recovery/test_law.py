@@ -5,7 +5,7 @@ import pytest
 
 import graphveil as gv
 from graphveil._random import generator_for
-from graphveil.recovery.estimate import recovered
+from graphveil.recovery.estimate import estimate_release
 from graphveil.recovery.noise_model import NoisyCovariance
 
 RNG = np.random.default_rng(0)
@@ -73,7 +73,7 @@ def test_a_mean_that_is_far_from_the_centre_brings_its_own_noise():
             budget=gv.Budget(1.0, 1e-6),
             random_state=seed,
         )
-        noisy = recovered(item).noisy
+        noisy = estimate_release(item).noisy
         scale = np.sqrt(noisy.denoised.diagonal() / sigma.diagonal())
         scaled = theta / np.outer(scale, scale)
         scores.append((scaled @ noisy.matrix @ scaled / precision_sd(noisy, scaled))[unjoined])

@@ -9,9 +9,9 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery import adaptive_protocol
-from graphveil.recovery.adaptive_protocol import _no_sharper_than_noise
+from graphveil.recovery.adaptive_protocol import _floor_spectrum_at_noise
 from graphveil.recovery.clipping_radius import choose_radius, norm_edges
-from graphveil.recovery.estimate import cautions
+from graphveil.recovery.diagnostics import diagnostics
 from graphveil.spec.queries import CellCounts, ClippedTail, Moments, NormCounts
 from graphveil.spec.row_space import RowSpace
 from support import asked
@@ -119,7 +119,7 @@ def test_careless_bounds_cost_little_and_change_no_question():
     assert low[0] < rows[:, 0].min()
     assert rows[:, 0].max() < high[0] < 500
     np.testing.assert_allclose(np.stack([low, high])[:, 1:], [[-8.0] * 5, [8.0] * 5], rtol=1e-4)
-    (told,) = [said for said in cautions(item, one) if "narrower bounds" in said]
+    (told,) = [said for said in diagnostics(item, one) if "narrower bounds" in said]
     assert f"c0 ({low[0]:.4g} to {high[0]:.4g})" in told
 
 
@@ -248,11 +248,11 @@ def test_two_blurred_columns_do_not_look_like_one():
     nothing, blurred, lost = np.zeros(6), np.full(6, 0.02), np.zeros(6)
     blurred[:2], lost[:2] = 0.15, 0.9
     for blur, missing in ((blurred, nothing), (np.full(6, 0.02), lost)):
-        found = _no_sharper_than_noise(covariance, blur, missing)
+        found = _floor_spectrum_at_noise(covariance, blur, missing)
         np.testing.assert_allclose(np.diag(found), np.diag(covariance), rtol=1e-12)
         assert 0.65 < found[0, 1] < 0.9
         np.testing.assert_allclose(found[2:, 2:], covariance[2:, 2:], rtol=1e-9, atol=1e-9)
-    assert _no_sharper_than_noise(covariance, np.full(6, 0.15), nothing) is covariance
+    assert _floor_spectrum_at_noise(covariance, np.full(6, 0.15), nothing) is covariance
 
 
 def test_a_release_of_another_recipe_is_refused():
@@ -305,7 +305,7 @@ def test_an_estimate_shows_itself_shortly_and_knows_its_names():
     _, rows = rows_of(3, 3, 20_000)
     result, _ = recovered(rows, domain=gv.Domain(bounds={"a": (-8, 8), "b": (-8, 8), "c": (-8, 8)}))
     assert result.columns == ("a", "b", "c")
-    assert repr(result).startswith("<Recovered: 3 columns, n_eff = ")
+    assert repr(result).startswith("<Estimate: 3 columns, n_eff = ")
     np.testing.assert_allclose(result.partial_correlations, gv.metrics.partial_correlations(result.precision))
     np.testing.assert_allclose(np.diag(result.correlation), 1.0)
 

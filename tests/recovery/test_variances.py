@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphveil.recovery.column_variances import View, prior_of, settle
+from graphveil.recovery.column_variances import RoundView, settle_variances, variance_prior
 
 P, RADIUS = 12, 5.0
 TYPICAL = np.sqrt(P)
@@ -17,7 +17,7 @@ def left_of(share_far, squares):
 def view(shares, scale=None, sd=0.02, lost=0.02, **more):
     """A round in which the columns, of variance 1, have these shares left."""
     scale = np.ones(P) if scale is None else scale
-    return View(
+    return RoundView(
         variance=np.asarray(shares, dtype=float),
         sd=sd * scale,
         scale=scale,
@@ -31,7 +31,7 @@ def view(shares, scale=None, sd=0.02, lost=0.02, **more):
 
 def settled(own, own_sd, views, reach=1000.0):
     own, own_sd = (np.broadcast_to(np.asarray(x, dtype=float), P).copy() for x in (own, own_sd))
-    return settle(own, own_sd, prior_of(own, own_sd), np.full(P, reach), views)
+    return settle_variances(own, own_sd, variance_prior(own, own_sd), np.full(P, reach), views)
 
 
 def test_before_any_round_the_squares_are_all_there_is():

@@ -69,9 +69,10 @@ def fit(
 
 
 def _cautions(release: "Release") -> list[str]:
-    from graphveil.recovery.estimate import cautions, recovered
+    from graphveil.recovery.diagnostics import diagnostics
+    from graphveil.recovery.estimate import estimate_release
 
-    return [] if release.event.mechanism == "paper" else cautions(release, recovered(release))
+    return [] if release.event.mechanism == "paper" else diagnostics(release, estimate_release(release))
 
 
 def _fitted(release: "Release", method: str, alpha: str) -> Any:

@@ -11,7 +11,8 @@ from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
-from graphveil.recovery.estimate import few_records, recovered
+from graphveil.recovery.diagnostics import low_n_eff_warning
+from graphveil.recovery.estimate import estimate_release
 from graphveil.released.release import Release
 from graphveil.rows.class_indicators import append_class_indicators
 from graphveil.spec.augmentation import Labels
@@ -146,8 +147,8 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
     def _estimate(self, release: Release) -> None:
         labels = self._labels()
         extra = len(labels.classes) - 1
-        found = recovered(release)
-        for caution in few_records(release, found):  # a column that drowns does no harm to a classifier
+        found = estimate_release(release)
+        for caution in low_n_eff_warning(release, found):  # a column that drowns does no harm to a classifier
             warn_caller(caution, PrivacyWarning)
         p = len(found.precision) - extra
         if p < 1:

@@ -18,28 +18,26 @@ Why it is made like this (measured: ``docs/accuracy.md``):
 5. *Narrower bounds* are looked for only where the first round has seen nothing of a column.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.recovery.clipping_radius import Radius, choose_radius, norm_edges
-from graphveil.recovery.column_scales import Columns, Setting, column_rounds, narrower_bounds
-from graphveil.recovery.column_variances import Known, View, prior_of, settle
-from graphveil.recovery.shrinkage import DETECTION, Denoised, cautious, denoise, refined_trace_sd
+from graphveil.recovery.column_scales import Columns, column_rounds, narrower_bounds
+from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
+from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
+from graphveil.recovery.shrinkage import DETECTION, Denoised, denoise, positive_upward_biased, refined_trace_sd
 from graphveil.released.answers import Answer
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MAX_SQUARE, MomentLayout
-from graphveil.spec.queries import ClippedTail, Moments, NormCounts, Query, RowMap
+from graphveil.spec.queries import ClippedTail, Moments, NormCounts, RowMap
 
-__all__ = ["RECIPE", "Estimate", "adaptive_rounds", "follow"]
+__all__ = ["RoundState", "adaptive_rounds"]
 
 Vector = NDArray[np.float64]
-Asked = list[tuple[Query, float]]
-T = TypeVar("T")
 
 _CLEAR = ((0.08, 0.22, 0.70), 0.06)  # rounds, of what the columns leave over; histogram of norms, of a round
 _NOISY = ((0.15, 0.25, 0.60), 0.10)  # where the first histogram would be too noisy otherwise
@@ -55,12 +53,11 @@ _OTHERWISE = 0.3  # nor half of this: standard deviation of how else what was lo
 _DOUBT = 0.03  # a chance of being off by more than a factor of 1.2 that is told (chosen on open tables)
 _CONSTANT = 1.0  # appended to whitened rows, whose columns have variance about 1
 _GUESS = 1.5  # radius of whitened rows, in √p, where nothing can be known of their norms
-RECIPE = "5"  # in the file of a release; changes with every change of what is asked
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RoundState:
     """What the recipe knows, in scaled units.
 
     Attributes
@@ -119,102 +116,91 @@ class Estimate:
         return np.asarray(self.unwhiten @ np.linalg.cholesky(self.spread))
 
 
-def follow(recipe: Generator[Asked, list[Answer], T], answer: Callable[[Asked], list[Answer]]) -> T:
-    """Put the questions of a recipe to ``answer`` until it ends, and return what it returns."""
-    try:
-        asked = next(recipe)
-        while True:
-            asked = recipe.send(answer(asked))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
-def adaptive_rounds(setting: Setting) -> Generator[Asked, list[Answer], Estimate]:
-    """Ask, and return an :class:`Estimate` in the end."""
-    p, unit = setting.n_features, setting.lattice.unit
-    columns, left = yield from column_rounds(setting)
-    prior = prior_of(columns.variance, columns.sd)
-    parts, histogram = _plan(setting, left)
+def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], RoundState]:
+    """Ask, and return an :class:`RoundState` in the end."""
+    p, unit = inputs.n_features, inputs.lattice.unit
+    columns, left = yield from column_rounds(inputs)
+    prior = variance_prior(columns.variance, columns.sd)
+    parts, histogram = _round_shares(inputs, left)
     start = columns.variance
-    if setting.boxed:
-        known = settle(columns.variance, columns.sd, prior, columns.reach(unit), [])
+    if inputs.has_bounds:
+        known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), [])
         # Where no norms will be asked for, a column that is scaled by too little is clipped without anyone knowing.
         start = known.scale if histogram else known.variance * np.maximum(known.relative_sd, 1.0)
     location, whiten = columns.location, np.diag(start**-0.5)
-    feared, views = 1.0, list[View]()
+    feared, views = 1.0, list[RoundView]()
     for number, part in enumerate(parts):
         # Of what is left, as much as this round's part of those that are still to come.
         share = part / sum(parts[number:]) * left * _SAFE
         left -= share
         first, last = number == 0, number == len(parts) - 1
         row_map = RowMap.of(whiten * unit, _into_ball(location / unit), columns.low, columns.high)
-        cap = _reach(columns, row_map, setting) * _spectral_bound(row_map.matrix / unit)
+        cap = _reach(columns, row_map, inputs) * _spectral_bound(row_map.matrix / unit)
         if histogram:
-            edges = norm_edges(p, cap, setting.noise(histogram * share))
+            edges = norm_edges(p, cap, inputs.noise(histogram * share))
             (norms,) = yield [(NormCounts(row_map, edges.inner), histogram * share)]
             excess = _EXCESS * share if last and feared > _MOSTLY_EVEN else 0.0
             rest = (1.0 - histogram) * share
             radius = choose_radius(
-                norms.values["counts"], norms.sd("counts"), edges, p, setting.noise(rest - excess), feared
+                norms.values["counts"], norms.sd("counts"), edges, p, inputs.noise(rest - excess), feared
             )
-            questions = _questions(setting, row_map, radius, rest, excess)
+            questions = _questions(inputs, row_map, radius, rest, excess)
         else:
-            guess = min(cap, _GUESS * np.sqrt(p)) if setting.boxed else cap
+            guess = min(cap, _GUESS * np.sqrt(p)) if inputs.has_bounds else cap
             radius = Radius(guess, 1.0, 0.0, np.sqrt(p), 1.0, np.array([guess]), np.ones(1))
-            questions = _questions(setting, row_map, radius, share, 0.0)
+            questions = _questions(inputs, row_map, radius, share, 0.0)
         answers = yield questions
-        round_ = _Whitened.of(setting, answers, radius)
+        round_ = _WhitenedMoments.of(inputs, answers, radius)
         views.append(round_.view)
-        if first and not last and setting.boxed and not setting.centred:
+        if first and not last and inputs.has_bounds and not inputs.centred:
             unseen = round_.view.variance < _UNSEEN * round_.view.sd
-            columns, spent = yield from narrower_bounds(columns, setting, unseen)
+            columns, spent = yield from narrower_bounds(columns, inputs, unseen)
             left -= spent
-        known = settle(columns.variance, columns.sd, prior, columns.reach(unit), views)
-        estimate = _absorb(setting, columns, round_, known, radius, first=first, last=last)
+        known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), views)
+        estimate = _update_estimate(inputs, columns, round_, known, radius, first=first, last=last)
         if first and columns.rebounded.any():
-            estimate, views = _begun_anew(estimate, columns), [_forgotten(views[0], columns)]
+            estimate, views = _restart_columns(estimate, columns), [_forget_columns(views[0], columns)]
         location, whiten = estimate.location, _principal_whitening(estimate.covariance)
         feared = estimate.feared
     return estimate
 
 
-def _plan(setting: Setting, left: float) -> tuple[tuple[float, ...], float]:
+def _round_shares(inputs: ProtocolInputs, left: float) -> tuple[tuple[float, ...], float]:
     """Shares of the rounds and of their histograms, from public numbers.
 
     With a public norm only and histograms that would say nothing, one round at that norm is better.
     """
     for rounds, histogram in (_CLEAR, _NOISY):
-        if setting.noise(histogram * rounds[0] * left) < _BLIND:
+        if inputs.noise(histogram * rounds[0] * left) < _BLIND:
             return rounds, histogram
     return (1.0,), 0.0
 
 
-def _questions(setting: Setting, row_map: RowMap, radius: Radius, share: float, excess: float) -> Asked:
+def _questions(inputs: ProtocolInputs, row_map: RowMap, radius: Radius, share: float, excess: float) -> QueryBatch:
     """Moments at the radius that the norms suggest, and the excess where it can be seen."""
-    outer = radius.reach_of_excess(setting.n_features, setting.noise(excess)) if excess else None
-    constant = 0.0 if setting.centred else min(_CONSTANT, radius.value)
+    outer = radius.reach_of_excess(inputs.n_features, inputs.noise(excess)) if excess else None
+    constant = 0.0 if inputs.centred else min(_CONSTANT, radius.value)
     moments = Moments(radius.value, constant, row_map)
     if outer is None:
         return [(moments, share)]
     return [(moments, share - excess), (ClippedTail(row_map, radius.value, outer), excess)]
 
 
-def _begun_anew(estimate: Estimate, columns: Columns) -> Estimate:
+def _restart_columns(estimate: RoundState, columns: Columns) -> RoundState:
     """An estimate that knows of columns with narrower bounds what was asked inside of these, and nothing else."""
     new = columns.rebounded
     covariance = np.where(new[:, None] | new, 0.0, estimate.covariance)
-    covariance[new, new] = cautious(columns.variance[new], columns.sd[new])
+    covariance[new, new] = positive_upward_biased(columns.variance[new], columns.sd[new])
     return replace(estimate, covariance=covariance, location=np.where(new, columns.location, estimate.location))
 
 
-def _forgotten(view: View, columns: Columns) -> View:
+def _forget_columns(view: RoundView, columns: Columns) -> RoundView:
     """A view without columns that were given narrower bounds since."""
     return replace(view, sd=np.where(columns.rebounded, np.inf, view.sd))
 
 
 @dataclass(frozen=True)
-class _Whitened:
+class _WhitenedMoments:
     """A round's moments of whitened rows about their mean, and the way back."""
 
     noisy: Vector
@@ -222,22 +208,22 @@ class _Whitened:
     spread: Vector
     back: Vector
     location: Vector
-    view: View
+    view: RoundView
 
     @classmethod
-    def of(cls, setting: Setting, answers: list[Answer], radius: Radius) -> "_Whitened":
-        p, unit = setting.n_features, setting.lattice.unit
+    def of(cls, inputs: ProtocolInputs, answers: list[Answer], radius: Radius) -> "_WhitenedMoments":
+        p, unit = inputs.n_features, inputs.lattice.unit
         moments, query = answers[0], answers[0].query
         assert isinstance(query, Moments)
         assert query.row_map is not None
         back = query.row_map.inverse(unit).T
         middle = query.row_map.centre * unit
-        layout = MomentLayout(p, None if setting.centred else Constant())
+        layout = MomentLayout(p, None if inputs.centred else Constant())
         lattice = query.lattice(p)
         constant = lattice.constant * lattice.unit
         full = layout.refined(moments.values, constant**2)
         noisy, sd, spread, location = full[:p, :p], moments.sd("diagonal"), np.eye(p), middle
-        if not setting.centred:
+        if not inputs.centred:
             mean, mean_sd = full[:p, p] / constant, moments.sd("off_diagonal") / constant
             # Shrunk towards the centre that the rows have already (James and Stein): the square of a mean that is all
             # noise would be the largest error of all.
@@ -247,7 +233,7 @@ class _Whitened:
             # A mean that is not near zero brings noise of its own: where that of second moments and mean together is
             # E, M - mm' has JEJ' with J = (I, -m).
             spread = spread + 2.0 * (trust * mean_sd / sd) ** 2 * np.outer(mean, mean)
-        view = View(
+        view = RoundView(
             variance=_diagonal(back, noisy),
             sd=sd * _diagonal(back, spread),
             scale=_diagonal(back, np.eye(p)),
@@ -269,14 +255,21 @@ class _Whitened:
         return cls(noisy, sd, spread, back, location, view)
 
 
-def _absorb(
-    setting: Setting, columns: Columns, found: _Whitened, known: Known, radius: Radius, *, first: bool, last: bool
-) -> Estimate:
+def _update_estimate(
+    inputs: ProtocolInputs,
+    columns: Columns,
+    found: _WhitenedMoments,
+    known: VariancePosterior,
+    radius: Radius,
+    *,
+    first: bool,
+    last: bool,
+) -> RoundState:
     """From the noisy moments of whitened rows, and what is known of the variances then, to a new estimate."""
-    p, n, back = setting.n_features, setting.n_samples, found.back
+    p, n, back = inputs.n_features, inputs.n_samples, found.back
     # What all columns lost alike is given back to all directions, and to each column what it lost alone.
     whitened, sd = found.noisy / (1.0 - known.common), found.sd / (1.0 - known.common)
-    along = np.sqrt(np.ones(p) if first else _along_axes(np.diag(whitened), sd))
+    along = np.sqrt(np.ones(p) if first else _shrink_axis_variances(np.diag(whitened), sd))
     result = denoise(
         whitened / along[:, None] / along,
         sd,
@@ -289,14 +282,16 @@ def _absorb(
     variance, noise = np.diag(covariance), sd * found.view.scale
     settled = known.variance if last else known.scale
     if radius.reach.size == 1:  # no norms were asked for, and nothing is known of what was clipped: err upwards
-        settled = cautious(known.variance, np.hypot(0.5 * found.view.sd, known.relative_sd * known.variance))
+        settled = positive_upward_biased(
+            known.variance, np.hypot(0.5 * found.view.sd, known.relative_sd * known.variance)
+        )
     scale = np.sqrt(settled / variance)
     covariance = covariance * scale[:, None] * scale
     missing = np.clip(1.0 - _diagonal(back, whitened) / known.variance, 0.0, 1.0)
     if last:
-        covariance = _no_sharper_than_noise(covariance, noise / variance, missing)
+        covariance = _floor_spectrum_at_noise(covariance, noise / variance, missing)
     heavy = max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0)
-    return Estimate(
+    return RoundState(
         covariance=_symmetric(covariance),
         location=found.location,
         columns=columns,
@@ -329,7 +324,7 @@ def _single_errors(covariance: Vector, fourth: Vector, missing: Vector, n: int) 
     return np.asarray(errors)
 
 
-def _no_sharper_than_noise(covariance: Vector, blur: Vector, missing: Vector) -> Vector:
+def _floor_spectrum_at_noise(covariance: Vector, blur: Vector, missing: Vector) -> Vector:
     """Correlations whose spectrum does not fall below what is unsure of some columns more than of most.
 
     Of a rare column clipping leaves little, of which ``blur`` is the relative noise; brought back to its variance, its
@@ -364,7 +359,7 @@ def _principal_whitening(covariance: Vector) -> Vector:
     return np.asarray(vectors / np.sqrt(values))
 
 
-def _along_axes(diagonal: Vector, sd: float) -> Vector:
+def _shrink_axis_variances(diagonal: Vector, sd: float) -> Vector:
     """Variances along the axes of the previous estimate, each known to within ``sd``: far better than a free direction.
 
     Deviations from their mean are shrunk as far as all of them together say, and less where one stands out.
@@ -388,13 +383,13 @@ def _into_ball(centre: Vector) -> Vector:
     return centre * min(1.0, limit / norm) if norm > 0.0 else centre
 
 
-def _reach(columns: Columns, row_map: RowMap, setting: Setting) -> float:
+def _reach(columns: Columns, row_map: RowMap, inputs: ProtocolInputs) -> float:
     """How far a row can be from the centre, in scaled units."""
-    unit = setting.lattice.unit
-    if setting.boxed:
+    unit = inputs.lattice.unit
+    if inputs.has_bounds:
         farthest = np.maximum(columns.high - row_map.centre, row_map.centre - columns.low)
         return float(np.linalg.norm(farthest) * unit)
-    return setting.radius + float(np.linalg.norm(row_map.centre) * unit)
+    return inputs.radius + float(np.linalg.norm(row_map.centre) * unit)
 
 
 def _spectral_bound(matrix: Vector) -> float:

@@ -108,7 +108,7 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float,
 
     ``feared`` is the share of what is cut off that may be missing from some directions more than from others.
     """
-    last = _followed(counts, sd, edges, p, _end_of_tail(counts, sd, edges, p))
+    last = _follow_tail(counts, sd, edges, p, _end_of_tail(counts, sd, edges, p))
     upper = edges.upper
     counts = np.where(np.arange(counts.size) <= last, counts, 0.0)
     squares = np.append(0.0, upper[:-1]) * upper
@@ -145,7 +145,7 @@ def _end_of_tail(counts: Vector, sd: float, edges: Edges, p: int) -> int:
     return int(seen[-1]) if seen.size else counts.size - 1
 
 
-def _followed(counts: Vector, sd: float, edges: Edges, p: int, last: int) -> int:
+def _follow_tail(counts: Vector, sd: float, edges: Edges, p: int, last: int) -> int:
     """Follow the tail from there bin by bin, as long as bins hold more than noise would."""
     gains = np.sign(counts) * (counts / sd) ** 2 - _TOLL - 2.0 * _doubts(edges, p)
     gained = most = 0.0

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
 from graphveil.released.answers import Answer
 from graphveil.spec.quantization import CELL_LEVELS, RowGrid
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Query
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares
 
-__all__ = ["Columns", "Setting", "column_rounds", "narrower_bounds"]
+__all__ = ["Columns", "column_rounds", "narrower_bounds"]
 
 Vector = NDArray[np.float64]
-Asked = list[tuple[Query, float]]
 
 _MEAN, _SQUARES, _WEIGHTED = 0.02, 0.08, 0.10  # shares of μ²
 _CELLS, _ZOOM = 0.04, 0.04  # only where nothing was seen of a column in a round, and narrower bounds can be found
@@ -26,43 +26,6 @@ _LEAST_LOST = 0.03
 _ROOM = 32.0  # times as wide as what holds nearly all rows: the tail that carries a variance reaches no farther
 _GAIN = 4.0  # times narrower than the public bounds, or it is not worth describing another variable
 _LARGEST_WEIGHT = 2.0**20
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Public facts that the questions start from.
-
-    Attributes
-    ----------
-    n_features, n_samples : int
-    lattice : RowGrid
-        Of the rows, without anything appended.
-    radius : float
-        Bound of a row's norm, in scaled units.
-    mu : float
-        The budget of the whole release.
-    rows_per_person : int
-        By which all sensitivities are multiplied.
-    centred : bool
-        Rows are taken to have mean zero.
-    """
-
-    n_features: int
-    n_samples: int
-    lattice: RowGrid
-    radius: float
-    mu: float
-    rows_per_person: int
-    centred: bool
-
-    def noise(self, share: float) -> float:
-        """Standard deviation of a sum of sensitivity √2 that gets ``share`` of μ², as a share of the rows."""
-        return float(np.sqrt(2.0) * self.rows_per_person / (self.mu * np.sqrt(share) * self.n_samples))
-
-    @property
-    def boxed(self) -> bool:
-        """Whether there are bounds for every column, and no norm."""
-        return self.lattice.levels > 0
 
 
 @dataclass(frozen=True)
@@ -93,14 +56,14 @@ class Columns:
         return np.asarray(np.maximum(self.high * unit - self.location, self.location - self.low * unit) ** 2)
 
 
-def column_rounds(setting: Setting) -> Generator[Asked, list[Answer], tuple[Columns, float]]:
+def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], tuple[Columns, float]]:
     """Ask about columns; return what is known, and the share of μ² that is left."""
-    p, lattice = setting.n_features, setting.lattice
-    columns, mean_sd, spent = _unknown(p, lattice.edge, setting.radius), np.zeros(p), 0.0
-    if not setting.centred:
+    p, lattice = inputs.n_features, inputs.lattice
+    columns, mean_sd, spent = _columns_before_answers(p, lattice.edge, inputs.radius), np.zeros(p), 0.0
+    if not inputs.centred:
         columns, mean_sd = yield from _means(columns, lattice, _MEAN, np.arange(p))
         spent += _MEAN
-    if not setting.boxed:
+    if not inputs.has_bounds:
         return columns, 1.0 - spent
     first = yield from _squares(columns, lattice, mean_sd, _SQUARES, np.arange(p), np.ones(p))
     weights = 1.0 / np.maximum(first.variance, first.sd)  # the same relative noise on every variance
@@ -111,7 +74,7 @@ def column_rounds(setting: Setting) -> Generator[Asked, list[Answer], tuple[Colu
     return columns, 1.0 - spent - _SQUARES - _WEIGHTED
 
 
-def _unknown(p: int, edge: float, radius: float) -> Columns:
+def _columns_before_answers(p: int, edge: float, radius: float) -> Columns:
     """Before any question: every column may hold its part of the squared norm."""
     return Columns(
         location=np.zeros(p),
@@ -125,7 +88,7 @@ def _unknown(p: int, edge: float, radius: float) -> Columns:
 
 def _means(
     columns: Columns, lattice: RowGrid, share: float, which: NDArray[np.intp]
-) -> Generator[Asked, list[Answer], tuple[Columns, Vector]]:
+) -> Generator[QueryBatch, list[Answer], tuple[Columns, Vector]]:
     """Means of some columns, each with noise in proportion to its window."""
     widths = (columns.high - columns.low)[which]
     weights = _whole_weights(1.0 / widths)
@@ -140,7 +103,7 @@ def _means(
 
 def _squares(
     columns: Columns, lattice: RowGrid, mean_sd: Vector, share: float, which: NDArray[np.intp], wish: Vector
-) -> Generator[Asked, list[Answer], Columns]:
+) -> Generator[QueryBatch, list[Answer], Columns]:
     """Variances of some columns about the current location."""
     centre = np.rint(columns.location / lattice.unit)
     weights = _whole_weights(wish)
@@ -154,17 +117,17 @@ def _squares(
 
 
 def narrower_bounds(
-    columns: Columns, setting: Setting, unseen: NDArray[np.bool_]
-) -> Generator[Asked, list[Answer], tuple[Columns, float]]:
+    columns: Columns, inputs: ProtocolInputs, unseen: NDArray[np.bool_]
+) -> Generator[QueryBatch, list[Answer], tuple[Columns, float]]:
     """Give columns of which nothing was seen a window with room for nearly all of their rows, if counts can find one.
 
     Returns what is known then, and the share of μ² that it took. From there on the column is estimated as cut to the
     window.
     """
     unseen_columns = np.flatnonzero(unseen)
-    n, lattice = setting.n_samples, setting.lattice
+    n, lattice = inputs.n_samples, inputs.lattice
     # Noise of the sum of two neighbouring counts, three standard deviations, as a share of the rows.
-    lost = 3.0 * np.sqrt(2.0 * unseen_columns.size * len(CELL_LEVELS)) * setting.noise(_CELLS)
+    lost = 3.0 * np.sqrt(2.0 * unseen_columns.size * len(CELL_LEVELS)) * inputs.noise(_CELLS)
     if not unseen_columns.size or lost > _MOST_LOST:
         return columns, 0.0
     (answer,) = yield [(CellCounts(unseen_columns.astype(float)), _CELLS)]

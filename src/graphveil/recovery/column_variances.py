@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TOLERATED", "Known", "Prior", "View", "prior_of", "settle"]
+__all__ = ["TOLERATED", "Prior", "RoundView", "VariancePosterior", "settle_variances", "variance_prior"]
 
 Vector = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ Prior = tuple[Vector, Vector]  # a grid of log v and the log density on it
 
 
 @dataclass(frozen=True)
-class View:
+class RoundView:
     """What a round says of the columns.
 
     Attributes
@@ -108,7 +108,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Known:
+class VariancePosterior:
     """The posterior of the columns' variances.
 
     Attributes
@@ -139,7 +139,7 @@ class Known:
     part: float
 
 
-def prior_of(variance: Vector, sd: Vector) -> Prior:
+def variance_prior(variance: Vector, sd: Vector) -> Prior:
     """What the columns' own squares say of each other's size.
 
     Most columns have log v ~ N(m, t²), with every m and t of a grid weighed by how well it fits; others have any.
@@ -161,7 +161,9 @@ def _density(log_variance: Vector, middle: float, spread: float) -> Vector:
     return np.asarray((1.0 - _OTHERS) * alike + _OTHERS * other)
 
 
-def settle(variance: Vector, sd: Vector, prior: Prior, reach: Vector, views: list[View]) -> Known:
+def settle_variances(
+    variance: Vector, sd: Vector, prior: Prior, reach: Vector, views: list[RoundView]
+) -> VariancePosterior:
     """The posterior from the columns' own squares and the rounds' views of them.
 
     Parameters
@@ -172,7 +174,7 @@ def settle(variance: Vector, sd: Vector, prior: Prior, reach: Vector, views: lis
     prior : Prior
     reach : (p,) array
         Squared distance from the mean to the farther bound.
-    views : list of View
+    views : list of RoundView
         In their order.
     """
     if not views:
@@ -212,7 +214,7 @@ def settle(variance: Vector, sd: Vector, prior: Prior, reach: Vector, views: lis
 
 
 def _cells(
-    variance: Vector, sd: Vector, prior: Prior, reach: Vector, views: list[View], squares: Vector, part: float
+    variance: Vector, sd: Vector, prior: Prior, reach: Vector, views: list[RoundView], squares: Vector, part: float
 ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
     """Values of v, their log weights without the prior of D, and which D are possible: columns × left × D × rest."""
     last = views[-1]
@@ -243,7 +245,7 @@ def _cells(
     return np.concatenate(values, axis=3), log_weight, np.isfinite(log_weight).any(axis=(1, 3))
 
 
-def _left(view: View) -> tuple[Vector, Vector]:
+def _left(view: RoundView) -> tuple[Vector, Vector]:
     """What a round may have left of each variance, and the log likelihood; a little where nothing can be seen of it."""
     tau = view.sd[:, None]
     left = np.where(view.variance[:, None] < -2.0 * tau, 0.0, view.variance[:, None]) + tau * _LEFT
@@ -279,7 +281,7 @@ def _log_fit(seen: Vector, mean: Vector, sd: Vector) -> Vector:
     return -np.where(score < 4.0, 0.5 * score**2, 4.0 * score - 8.0)
 
 
-def _summary(v: Vector, log_weight: Vector, fourth: Vector, common: float, part: float) -> Known:
+def _summary(v: Vector, log_weight: Vector, fourth: Vector, common: float, part: float) -> VariancePosterior:
     weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
     weight /= weight.sum(axis=1, keepdims=True)
     log_v = np.log(v)
@@ -287,7 +289,7 @@ def _summary(v: Vector, log_weight: Vector, fourth: Vector, common: float, part:
     mean = (weight * log_v).sum(axis=1)
     spread = np.sqrt((weight * (log_v - mean[:, None]) ** 2).sum(axis=1))
     off = np.abs(log_v - np.log(best)[:, None]) > 2.0 * np.log(TOLERATED)
-    return Known(
+    return VariancePosterior(
         variance=best,
         scale=np.exp(mean + spread),
         relative_sd=np.hypot(spread, 2.0 * _CRUDE * common),

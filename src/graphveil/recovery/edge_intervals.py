@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.collinearity import collinear_columns
-from graphveil.recovery.network import RELIABLE, Network, fit_like, safe_covariance, with_weak_edges
+from graphveil.recovery.network import RELIABLE, Network, refit, repair_diagonal, with_weak_edges
 from graphveil.recovery.noise_model import NoisyCovariance
 
 __all__ = ["SEEN", "EdgeIntervals", "edge_intervals"]
@@ -130,13 +130,15 @@ def edge_intervals(
         nothing = np.full((p, p), np.nan)
         reason = _why_broad(noisy, n_eff, columns)
         return EdgeIntervals(nothing, nothing, nothing, nothing, level, reason, columns)
-    z, sd = _scores(safe_covariance(noisy.matrix, noisy), network.solution.precision, noisy)
+    z, sd = _scores(repair_diagonal(noisy.matrix, noisy), network.solution.precision, noisy)
     p_value, factor = np.ones((p, p)), 1.0
     if p > 1:
-        errors, without_edge = _simulated_errors(noisy, network, n_eff, generator)
+        errors, without_edge = _simulate_errors(noisy, network, n_eff, generator)
         factor = float(np.quantile(errors, _CALIBRATED_AT) / norm.isf((1.0 - _CALIBRATED_AT) / 2.0))
         upper = np.triu_indices(p, 1)
-        shares = _share_beyond(np.abs(z[upper]) / sd[upper], without_edge if without_edge.size >= _FEWEST else errors)
+        shares = _tail_probability(
+            np.abs(z[upper]) / sd[upper], without_edge if without_edge.size >= _FEWEST else errors
+        )
         p_value[upper] = p_value.T[upper] = shares
     half = norm.isf((1.0 - level) / 2.0) * factor * sd
     return EdgeIntervals(
@@ -171,7 +173,7 @@ def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -
     )
 
 
-def _simulated_errors(
+def _simulate_errors(
     noisy: NoisyCovariance, network: Network, n_eff: float, generator: np.random.Generator
 ) -> tuple[Matrix, Matrix]:
     """Errors of Fisher's z, in first-order standard deviations: of all pairs, and of those without an edge."""
@@ -183,13 +185,13 @@ def _simulated_errors(
     draws = int(np.ceil(min(_PAIRS / truth.size, _COLUMNS / len(noisy.matrix))))
     errors = np.empty((draws, truth.size))
     for draw in range(draws):
-        simulated = safe_covariance(less_sparse.covariance + noisy.draw(generator), noisy)
-        z, sd = _scores(simulated, fit_like(network, simulated, noisy, n_eff), noisy)
+        simulated = repair_diagonal(less_sparse.covariance + noisy.draw(generator), noisy)
+        z, sd = _scores(simulated, refit(network, simulated, noisy, n_eff), noisy)
         errors[draw] = np.abs(z[upper] - truth) / sd[upper]
     return errors.ravel(), errors[:, partial == 0.0].ravel()
 
 
-def _share_beyond(scores: Matrix, simulated: Matrix) -> Matrix:
+def _tail_probability(scores: Matrix, simulated: Matrix) -> Matrix:
     """Share of simulated scores that are at least as large; in the tail, as a Gaussian one with their decay has it."""
     ordered = np.sort(simulated)
     counted = (1.0 + ordered.size - np.searchsorted(ordered, scores)) / (1.0 + ordered.size)

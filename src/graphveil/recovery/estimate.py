@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
-from graphveil.recovery.adaptive_protocol import RECIPE, Estimate, adaptive_rounds, follow
+from graphveil.recovery.adaptive_protocol import RoundState, adaptive_rounds
 from graphveil.recovery.collinearity import collinear_columns
-from graphveil.recovery.column_scales import Setting
-from graphveil.recovery.column_variances import TOLERATED
+from graphveil.recovery.diagnostics import warnings_for
 from graphveil.recovery.noise_model import NoisyCovariance
+from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.private_norm import NORM_ROUNDS, mu_after_norm
+from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
 from graphveil.recovery.shrinkage import DETECTION, denoise, refined_trace_sd
 from graphveil.released.answers import Answer
 from graphveil.released.merged import MergedRelease
@@ -24,16 +25,14 @@ from graphveil.spec.augmentation import Labels
 from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import Moments, Query
 
-__all__ = ["Recovered", "cautions", "few_records", "recover", "recovered"]
+__all__ = ["Estimate", "estimate_release", "recover"]
 
 _SATURATED = 0.8  # of the squared norm bound
-_DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
-_REMEDY = "Narrower public bounds would help, or a logarithm where a column is very skewed"
 _UNDETERMINED = 1.0 / 3.0  # relative noise of a variance where nothing but its noise is known
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovered:
+class Estimate:
     """An estimate in user's units, made by :func:`graphveil.recover`.
 
     Attributes
@@ -108,10 +107,10 @@ class Recovered:
             f"{name}: {found.sum()}" for name in ("undetermined", "rebounded") if (found := getattr(self, name)).any()
         ]
         facts = [f"{len(self.covariance)} columns", f"n_eff = {self.n_eff:.4g}", *notes]
-        return f"<Recovered: {', '.join(facts)}>"
+        return f"<Estimate: {', '.join(facts)}>"
 
 
-def recover(release: Release) -> Recovered:
+def recover(release: Release) -> Estimate:
     """Estimate the covariance and its inverse from a release.
 
     Noisy second moments are denoised in coordinates in which their noise is the same in all directions, and brought
@@ -124,7 +123,7 @@ def recover(release: Release) -> Recovered:
 
     Returns
     -------
-    Recovered
+    Estimate
 
     Examples
     --------
@@ -145,94 +144,23 @@ def recover(release: Release) -> Recovered:
             "A release with labels holds class counts and class means (release.class_counts, release.class_locations), "
             "not one covariance. For a covariance release without labels."
         )
-    result = recovered(release)
-    for caution in _serious(release, result):
+    result = estimate_release(release)
+    for caution in warnings_for(release, result):
         warn_caller(caution, PrivacyWarning)
     return result
 
 
-def cautions(release: Release, found: Recovered) -> list[str]:
-    """What a reader must know before believing an estimate, in sentences; from published numbers alone."""
-    said = _serious(release, found)
-    if found.flat:
-        said.append("The release shows no structure above its noise.")
-    vague = found.undetermined & (found.relative_sd <= _DROWNED)
-    if vague.any():
-        said.append(
-            f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and regression "
-            f"coefficients with it; correlations are not concerned: {_listed(release, vague)}. {_REMEDY}."
-        )
-    if found.unresolved:
-        said.append("Some directions lie within the noise; partial correlations along them are not to be read.")
-    for group in found.collinear:
-        which = np.isin(np.arange(len(found.covariance)), group)
-        said.append(
-            "These columns are collinear as far as the release can tell, and partial correlations among them are not "
-            f"to be read: {_listed(release, which)}. Leave one out."
-        )
-    if found.rebounded.any():
-        said.append(
-            "For these columns narrower bounds were found from the records, under the same guarantee and inside the "
-            "budget. It costs no privacy; results describe the columns as cut to these: "
-            f"{_listed(release, found.rebounded, _windows(found))}."
-        )
-    return said
-
-
-def few_records(release: Release, found: Recovered) -> list[str]:
-    """What to say where a release is worth fewer records than it has columns."""
-    p = len(found.covariance)
-    if found.n_eff >= p:
-        return []
-    # n_eff grows with the square of n where privacy noise dominates.
-    needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
-    return [
-        f"This release is worth n_eff = {found.n_eff:.3g} records for {p} columns: edges are not reliable at this "
-        f"budget. About {needed:,.0f} records, or a larger ε, would do."
-    ]
-
-
-def _serious(release: Release, found: Recovered) -> list[str]:
-    """Cautions that are warnings, too."""
-    said = few_records(release, found)
-    drowned = found.undetermined & (found.relative_sd > _DROWNED)
-    if drowned.any() and not said:
-        said.append(
-            "The variance of these columns is within its noise, and nothing about them is to be read: "
-            f"{_listed(release, drowned)}. {_REMEDY}; in a CSV file, look whether they were numbers at all."
-        )
-    if found.saturated:
-        said.append(
-            f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
-            "describes shortened rows. Give a larger public norm, or bounds."
-        )
-    return said
-
-
-def _listed(release: Release, which: NDArray[np.bool_], remarks: list[str] | None = None, most: int = 12) -> str:
-    names = [name if len(name) <= 60 else name[:59] + "…" for name in release.column_names]
-    named = [name + remark for name, remark in zip(names, remarks or [""] * len(names), strict=True)]
-    found = [name for name, wanted in zip(named, which, strict=True) if wanted]
-    return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")
-
-
-def _windows(found: Recovered) -> list[str]:
-    """The bounds of every column in words."""
-    low, high = found.bounds if found.bounds is not None else np.full((2, len(found.covariance)), np.nan)
-    return [f" ({a:.4g} to {b:.4g})" for a, b in zip(low, high, strict=True)]
-
-
-def recovered(release: Release) -> Recovered:
+def estimate_release(release: Release) -> Estimate:
     """:func:`recover` without a word."""
     if isinstance(release, MergedRelease):
-        return _merged(release)
+        return _estimate_merged(release)
     centre, half = release.scaling
     scale = np.outer(half, half)
     if release.event.rounds == "adaptive":
         estimate = _replay(release)
-        return Recovered(
+        return Estimate(
             covariance=estimate.covariance * scale,
-            location=_inside(release, centre + half * estimate.location),
+            location=_clamp_to_bounds(release, centre + half * estimate.location),
             n_eff=estimate.n_eff,
             relative_sd=estimate.relative_sd,
             undetermined=estimate.undetermined,
@@ -256,9 +184,9 @@ def recovered(release: Release) -> Recovered:
         release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=DETECTION
     )
     relative_sd = sd / np.diag(result.matrix)
-    return Recovered(
+    return Estimate(
         covariance=result.matrix * scale,
-        location=_inside(release, release.moment_center),
+        location=_clamp_to_bounds(release, release.moment_center),
         n_eff=release.n_eff,
         relative_sd=relative_sd,
         undetermined=relative_sd > _UNDETERMINED,
@@ -274,12 +202,12 @@ def recovered(release: Release) -> Recovered:
     )
 
 
-def _merged(release: MergedRelease) -> Recovered:
+def _estimate_merged(release: MergedRelease) -> Estimate:
     """Average what the sites have before denoising, and denoise once: their noise averages out, a bias would not.
 
     Coordinates are those in which the summed noise is the same in all directions, exactly if every site's is.
     """
-    weights, parts = release.weights, [recovered(part) for part in release.parts]
+    weights, parts = release.weights, [estimate_release(part) for part in release.parts]
     noisy = release.between_sites + sum(w * found.noisy.matrix for w, found in zip(weights, parts, strict=True))
     privacy = tuple((b, w * sd) for w, found in zip(weights, parts, strict=True) for b, sd in found.noisy.privacy)
     p, sd = len(noisy), float(np.sqrt(sum(size**2 for _, size in privacy)))
@@ -299,9 +227,9 @@ def _merged(release: MergedRelease) -> Recovered:
     sampling = float(sum(w**2 * found.noisy.sampling for w, found in zip(weights, parts, strict=True)))
     relative_sd = sd * (back**2).sum(axis=1) / np.diag(covariance)
     single = sum(w**2 * found.noisy.single for w, found in zip(weights, parts, strict=True))
-    return Recovered(
+    return Estimate(
         covariance=covariance,
-        location=_inside(release, release.moment_center),
+        location=_clamp_to_bounds(release, release.moment_center),
         n_eff=float(1.0 / np.sum(weights**2 / [found.n_eff for found in parts])),
         relative_sd=relative_sd,
         undetermined=(relative_sd > _UNDETERMINED) | np.any([found.undetermined for found in parts], axis=0),
@@ -322,7 +250,7 @@ def _fills_norm(release: Release, covariance: NDArray[np.float64], location: NDA
     return bool(np.trace(covariance) + location @ location > _SATURATED * release.domain.radius**2)
 
 
-def _inside(release: Release, location: NDArray[np.float64]) -> NDArray[np.float64]:
+def _clamp_to_bounds(release: Release, location: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mean of rows that were clamped to the bounds lies within them."""
     if release.domain.bounds is None:
         return location
@@ -330,7 +258,7 @@ def _inside(release: Release, location: NDArray[np.float64]) -> NDArray[np.float
     return np.asarray(np.clip(location, np.minimum(low, release.scaling[0]), np.maximum(high, release.scaling[0])))
 
 
-def _bounds(release: Release, estimate: Estimate | None = None) -> NDArray[np.float64] | None:
+def _bounds(release: Release, estimate: RoundState | None = None) -> NDArray[np.float64] | None:
     """Bounds to which columns were cut, in user's units."""
     if release.domain.bounds is None:
         return None
@@ -341,7 +269,7 @@ def _bounds(release: Release, estimate: Estimate | None = None) -> NDArray[np.fl
     return np.stack([centre + half * estimate.columns.low * unit, centre + half * estimate.columns.high * unit])
 
 
-def _same(asked: Query, recorded: Query) -> bool:
+def _is_same_query(asked: Query, recorded: Query) -> bool:
     """Whether a recorded question is the one that the recipe asks here; rounding may differ between machines."""
     if isinstance(asked, Moments) and isinstance(recorded, Moments):
         return math.isclose(asked.radius, recorded.radius, rel_tol=1e-6)
@@ -349,14 +277,14 @@ def _same(asked: Query, recorded: Query) -> bool:
     return type(asked) is type(recorded) and sizes[0] == sizes[1]
 
 
-def _replay(release: Release) -> Estimate:
+def _replay(release: Release) -> RoundState:
     """Run the recipe on recorded answers."""
     domain, mu, answers = release.domain, release.event.mu, list(release.answers)
-    if release.versions.get("recipe") != RECIPE:
+    if release.versions.get("recipe") != PROTOCOL.version:
         raise _another_recipe(release)
     if release.norm_is_private:
         mu, answers = mu_after_norm(mu), answers[NORM_ROUNDS:]
-    setting = Setting(
+    inputs = ProtocolInputs(
         domain.require_n_features(),
         release.n_samples,
         RowGrid.of(domain, None),
@@ -366,14 +294,16 @@ def _replay(release: Release) -> Estimate:
         centred=release.augment is None,
     )
 
-    def recorded(asked: list[tuple[Query, float]]) -> list[Answer]:
+    def recorded(asked: QueryBatch) -> list[Answer]:
         found = [answers.pop(0) for _ in asked[: len(answers)]]
-        if len(found) < len(asked) or not all(_same(q, r.query) for (q, _), r in zip(asked, found, strict=True)):
+        if len(found) < len(asked) or not all(
+            _is_same_query(q, r.query) for (q, _), r in zip(asked, found, strict=True)
+        ):
             raise _another_recipe(release)
         return found
 
     try:
-        estimate = follow(adaptive_rounds(setting), recorded)
+        estimate = run_protocol(adaptive_rounds(inputs), recorded)
         # Of answers that were drawn it is positive definite, by more than rounding can change.
         scale, p = np.sqrt(np.diag(estimate.covariance)), len(estimate.covariance)
         np.linalg.cholesky(estimate.covariance / np.outer(scale, scale) - 1e-13 * p * np.eye(p))

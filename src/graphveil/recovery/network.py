@@ -23,7 +23,7 @@ from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.solvers._graphical_lasso import graphical_lasso
 from graphveil.solvers.solution import Solution
 
-__all__ = ["RELIABLE", "Network", "find_network", "fit_like", "network_path", "safe_covariance", "with_weak_edges"]
+__all__ = ["RELIABLE", "Network", "find_network", "network_path", "refit", "repair_diagonal", "with_weak_edges"]
 
 Matrix = NDArray[np.float64]
 
@@ -71,26 +71,26 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
     """Fit with κ chosen by ``choice``, "auto" (thinning) or "ebic"."""
     p = len(noisy.matrix)
     if n_eff < RELIABLE * p:
-        return _broad(noisy)
-    S, sd = safe_covariance(noisy.matrix, noisy), noisy.entry_sd
-    weights, near = _learnt_weights(S, sd, n_eff)
+        return _fit_denoised(noisy)
+    S, sd = repair_diagonal(noisy.matrix, noisy), noisy.entry_sd
+    weights, near = _adaptive_weights(S, sd, n_eff)
     losses: Iterator[list[float]]
     if choice == "ebic":
-        losses = ([_ebic(solution, S, n_eff)] for solution in _downhill(S, sd, n_eff, near))
+        losses = ([_ebic(solution, S, n_eff)] for solution in _decreasing_path(S, sd, n_eff, near))
     else:
-        losses = _thinned_losses(S, noisy, n_eff, near, generator)
+        losses = _thinning_losses(S, noisy, n_eff, near, generator)
     chosen = _best_scale(_scales(S), losses)
-    solution, scale = _strong_enough(S, sd * weights, chosen, near, _tol(_FINE, S, n_eff))
+    solution, scale = _raise_penalty_until_solvable(S, sd * weights, chosen, near, _tol(_FINE, S, n_eff))
     # Edges that looked certain contradict each other, or leave a direction without variance: they are noise.
     if scale > chosen or not is_positive_definite(solution.covariance - _IMPLAUSIBLE * noisy.denoised):
-        return _broad(noisy)
-    return Network(solution, _bare(scale * sd * weights), scale)
+        return _fit_denoised(noisy)
+    return Network(solution, _zero_diagonal(scale * sd * weights), scale)
 
 
-def _broad(noisy: NoisyCovariance) -> Network:
+def _fit_denoised(noisy: NoisyCovariance) -> Network:
     """Single entries drown; the denoised matrix still knows the broad shape."""
-    penalties = _bare(_CAUTIOUS * noisy.entry_sd)
-    return Network(_solved(noisy.denoised, penalties), penalties, _CAUTIOUS, is_broad=True)
+    penalties = _zero_diagonal(_CAUTIOUS * noisy.entry_sd)
+    return Network(_solve(noisy.denoised, penalties), penalties, _CAUTIOUS, is_broad=True)
 
 
 def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> list[Network]:
@@ -98,7 +98,7 @@ def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> l
 
     The path ends at an eighth of its κ, where there are more than ``most_edges``, or where there is no minimiser.
     """
-    S = noisy.denoised if network.is_broad else safe_covariance(noisy.matrix, noisy)
+    S = noisy.denoised if network.is_broad else repair_diagonal(noisy.matrix, noisy)
     base = network.penalties / network.scale
     off = base > 0
     # A diagonal matrix is the solution as soon as every penalty exceeds its entry; edges appear about one by one below.
@@ -112,7 +112,7 @@ def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> l
     for scale in [*up, network.scale, *down]:
         chosen = scale == network.scale
         try:
-            warm = network.solution if chosen else _solved(S, scale * base, warm)
+            warm = network.solution if chosen else _solve(S, scale * base, warm)
         except (UnboundedProblem, NotConverged):
             if scale < network.scale:
                 break
@@ -131,16 +131,18 @@ def with_weak_edges(network: Network, noisy: NoisyCovariance, n_eff: float) -> S
     if len(noisy.matrix) >= _LARGE:
         return network.solution
     try:
-        S = safe_covariance(noisy.matrix, noisy)
-        return _solved(S, _WEAK * network.penalties, network.solution, _tol(_ROUGH, S, n_eff))
+        S = repair_diagonal(noisy.matrix, noisy)
+        return _solve(S, _WEAK * network.penalties, network.solution, _tol(_ROUGH, S, n_eff))
     except (UnboundedProblem, NotConverged):
         return network.solution
 
 
-def fit_like(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:
+def refit(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:
     """The same fit to another matrix with the same law of noise: for simulation."""
-    weights, near = _learnt_weights(S, noisy.entry_sd, n_eff, network.solution)
-    return _strong_enough(S, noisy.entry_sd * weights, network.scale, near, _tol(_ROUGH, S, n_eff))[0].precision
+    weights, near = _adaptive_weights(S, noisy.entry_sd, n_eff, network.solution)
+    return _raise_penalty_until_solvable(S, noisy.entry_sd * weights, network.scale, near, _tol(_ROUGH, S, n_eff))[
+        0
+    ].precision
 
 
 def _scales(S: Matrix) -> Matrix:
@@ -159,14 +161,14 @@ def _best_scale(scales: Matrix, losses: Iterable[list[float]]) -> float:
     return float(best)
 
 
-def _thinned_losses(
+def _thinning_losses(
     S: Matrix, noisy: NoisyCovariance, n_eff: float, near: Solution, generator: np.random.Generator
 ) -> Iterator[list[float]]:
     """For each κ, the losses of fits to Y + G on Y - G for a few draws of G."""
     draws = int(np.clip(_ENTRIES // S.size, 1, _DRAWS))
     noises = [noisy.draw(generator) for _ in range(draws)]
     wide = np.sqrt(2.0) * noisy.entry_sd
-    fits = [_downhill(safe_covariance(S + noise, noisy), wide, n_eff / 2.0, near) for noise in noises]
+    fits = [_decreasing_path(repair_diagonal(S + noise, noisy), wide, n_eff / 2.0, near) for noise in noises]
     for solutions in zip(*fits, strict=False):
         yield [
             negative_log_likelihood(solution.precision, S - noise)
@@ -174,26 +176,26 @@ def _thinned_losses(
         ]
 
 
-def _downhill(S: Matrix, sd: Matrix, n_eff: float, near: Solution) -> Iterator[Solution]:
+def _decreasing_path(S: Matrix, sd: Matrix, n_eff: float, near: Solution) -> Iterator[Solution]:
     """Fits for falling κ, down to where there is no minimiser any more."""
-    weights, warm = _learnt_weights(S, sd, n_eff, near)
+    weights, warm = _adaptive_weights(S, sd, n_eff, near)
     for scale in _scales(S):
         try:
-            warm = _solved(S, _bare(scale * sd * weights), warm, _tol(_ROUGH, S, n_eff))
+            warm = _solve(S, _zero_diagonal(scale * sd * weights), warm, _tol(_ROUGH, S, n_eff))
         except (UnboundedProblem, NotConverged):
             return
         yield warm
 
 
-def _learnt_weights(S: Matrix, sd: Matrix, n_eff: float, near: Solution | None = None) -> tuple[Matrix, Solution]:
+def _adaptive_weights(S: Matrix, sd: Matrix, n_eff: float, near: Solution | None = None) -> tuple[Matrix, Solution]:
     """Of each entry, from a plain fit and then from a weighted one, which is returned too."""
     tol = _tol(_ROUGH, S, n_eff)
-    plain, _ = _strong_enough(S, sd, _PLAIN if len(S) < _LARGE else _FOLDED, near, tol)
-    weighted, _ = _strong_enough(S, sd * _weights(plain.precision, n_eff), _FOLDED, plain, tol)
+    plain, _ = _raise_penalty_until_solvable(S, sd, _PLAIN if len(S) < _LARGE else _FOLDED, near, tol)
+    weighted, _ = _raise_penalty_until_solvable(S, sd * _weights(plain.precision, n_eff), _FOLDED, plain, tol)
     return _weights(weighted.precision, n_eff), weighted
 
 
-def _strong_enough(
+def _raise_penalty_until_solvable(
     S: Matrix, penalties: Matrix, scale: float, near: Solution | None, tol: float
 ) -> tuple[Solution, float]:
     """Solve with κ, or with the first multiple of it that has a solution; and say which.
@@ -205,8 +207,8 @@ def _strong_enough(
             warm = near
             if near is not None and len(S) >= _LARGE:
                 for step in _SCALES[(scale < _SCALES) & (_SCALES < _FOLDED)]:
-                    warm = _solved(S, _bare(step * penalties), warm, _ROUGHEST)
-            return _solved(S, _bare(scale * penalties), warm, tol), scale
+                    warm = _solve(S, _zero_diagonal(step * penalties), warm, _ROUGHEST)
+            return _solve(S, _zero_diagonal(scale * penalties), warm, tol), scale
         except (UnboundedProblem, NotConverged):
             if scale > 1e6:
                 raise
@@ -230,11 +232,11 @@ def _tol(of_one: float, S: Matrix, n_eff: float) -> float:
     return float(np.clip(of_one * len(S) / n_eff, _FINEST, _ROUGHEST)) * (1.0 if len(S) < _LARGE else 2.0)
 
 
-def _solved(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _FINEST) -> Solution:
+def _solve(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _FINEST) -> Solution:
     return graphical_lasso(S, penalties, penalize_diagonal=False, tol=tol, warm_start=warm)
 
 
-def safe_covariance(matrix: Matrix, noisy: NoisyCovariance) -> Matrix:
+def repair_diagonal(matrix: Matrix, noisy: NoisyCovariance) -> Matrix:
     """A noisy covariance, with denoised variances where its own are far too small."""
     S = matrix.copy()
     own, safe = S.diagonal(), noisy.denoised.diagonal()
@@ -242,7 +244,7 @@ def safe_covariance(matrix: Matrix, noisy: NoisyCovariance) -> Matrix:
     return S
 
 
-def _bare(penalties: Matrix) -> Matrix:
+def _zero_diagonal(penalties: Matrix) -> Matrix:
     penalties = penalties.copy()
     np.fill_diagonal(penalties, 0.0)
     return penalties

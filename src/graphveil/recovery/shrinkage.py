@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graphveil.recovery.eigenvector_overlaps import expected_eigenvalues
 
-__all__ = ["DETECTION", "Denoised", "cautious", "denoise", "refined_trace_sd"]
+__all__ = ["DETECTION", "Denoised", "denoise", "positive_upward_biased", "refined_trace_sd"]
 
 DETECTION = 2.5  # first looks: believe a spread of the spectrum only when it exceeds its noise by this many sd
 _FLOOR = 0.02  # no eigenvalue of C is taken to be below this share of their mean,
@@ -80,12 +80,12 @@ def denoise(
     p = len(noisy)
     values, vectors = np.linalg.eigh(noisy)
     mean_sd = trace_sd / p
-    mean = float(cautious(float(np.trace(noisy)) / p, mean_sd))
+    mean = float(positive_upward_biased(float(np.trace(noisy)) / p, mean_sd))
     if n_samples is not None:
         sd = float(np.hypot(sd, np.sqrt(2.0 / n_samples) * max(mean, mean_sd)))
     edge = sd * np.sqrt(2.0 * p)  # largest eigenvalue of the noise
     spectrum = _spectrum(values, mean, sd, mean_sd, detection)
-    shrunk = np.full(p, mean) if spectrum is None else _increasing(expected_eigenvalues(values, spectrum, sd))
+    shrunk = np.full(p, mean) if spectrum is None else _nearest_increasing(expected_eigenvalues(values, spectrum, sd))
     if last:
         shrunk = np.maximum(shrunk, _RESOLUTION * min(edge, 0.75 * mean))
     matrix = (vectors * shrunk) @ vectors.T
@@ -97,7 +97,7 @@ def denoise(
     )
 
 
-def cautious(mean: NDArray[np.float64] | float, sd: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def positive_upward_biased(mean: NDArray[np.float64] | float, sd: NDArray[np.float64] | float) -> NDArray[np.float64]:
     """A positive mean that errs upwards when little is known: an inverse suffers far more from one that is too small.
 
     Close to ``mean`` + 2sd²/``mean`` when that is well above its noise, and never below √2·sd.
@@ -114,7 +114,7 @@ def _spectrum(
     # E‖Y‖² = ‖C‖² + s²(p(p+1)/2 - 1) + p·Var(mean): subtract what is known.
     second = (np.sum(values**2) - sd**2 * (p * (p + 1) / 2.0 - 1.0)) / p - mean_sd**2
     spread_sd = np.sqrt(sd**4 * (p + 1) / p + 4.0 * sd**2 * max(second, mean**2) / p)
-    isolated, spikes = _isolated(values, sd) if mean_sd < 0.2 * mean else (np.zeros(p, dtype=bool), np.empty(0))
+    isolated, spikes = _find_spikes(values, sd) if mean_sd < 0.2 * mean else (np.zeros(p, dtype=bool), np.empty(0))
     if 4 * spikes.size > p and second - mean**2 > detection * spread_sd:
         isolated, spikes = np.zeros(p, dtype=bool), np.empty(0)  # a broad spectrum, not a bulk with a few spikes
     spikes = np.maximum(spikes, _FLOOR * mean)
@@ -122,14 +122,16 @@ def _spectrum(
     if rest == 0:
         return np.sort(spikes)
     bulk_mean = float(
-        cautious((mean * p - spikes.sum()) / rest, np.hypot(p * mean_sd, sd * np.sqrt(spikes.size)) / rest)
+        positive_upward_biased(
+            (mean * p - spikes.sum()) / rest, np.hypot(p * mean_sd, sd * np.sqrt(spikes.size)) / rest
+        )
     )
     spread = float((second * p - np.sum(spikes**2)) / rest - bulk_mean**2)
     bulk = None
     if spread > detection * spread_sd and bulk_mean > 0.0:
         gaps = values[:, None] - values
         pulled = values - sd**2 * (gaps / (gaps**2 + sd**2 / 2.0)).sum(axis=1)
-        bulk = _positive_spectrum(_increasing(np.sort(pulled[~isolated])), bulk_mean, spread)
+        bulk = _positive_spectrum(_nearest_increasing(np.sort(pulled[~isolated])), bulk_mean, spread)
     if bulk is None:
         if not spikes.size:
             return None
@@ -137,7 +139,7 @@ def _spectrum(
     return np.sort(np.concatenate([bulk, spikes]))
 
 
-def _isolated(values: NDArray[np.float64], sd: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _find_spikes(values: NDArray[np.float64], sd: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Which eigenvalues stand apart from a bulk as narrow as the noise makes it, and where those of C are.
 
     An eigenvalue of C at distance x from a flat bulk appears at x + v/x (Baik, Ben Arous, Péché 2005, additive form).
@@ -162,12 +164,12 @@ def _positive_spectrum(shape: NDArray[np.float64], mean: float, spread: float) -
     stretch = np.sqrt(spread) / width
     spectrum = mean + stretch * shape
     if spectrum[0] < _FLOOR * mean:
-        skewed = _skewed(shape / width, mean, spread) if stretch > _WIDEST_STRETCH else None
+        skewed = _skewed_spectrum(shape / width, mean, spread) if stretch > _WIDEST_STRETCH else None
         spectrum = skewed if skewed is not None else np.maximum(spectrum, _FLOOR * mean)
     return np.asarray(spectrum)
 
 
-def _skewed(shape: NDArray[np.float64], mean: float, spread: float) -> NDArray[np.float64] | None:
+def _skewed_spectrum(shape: NDArray[np.float64], mean: float, spread: float) -> NDArray[np.float64] | None:
     """A positive spectrum mean·exp(t·shape)/average with the wanted variance; None if no moderate t reaches it."""
     from scipy.optimize import brentq
 
@@ -183,7 +185,7 @@ def _skewed(shape: NDArray[np.float64], mean: float, spread: float) -> NDArray[n
     return candidate(brentq(excess, 0.0, 6.0)) if excess(6.0) > 0.0 else None
 
 
-def _increasing(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _nearest_increasing(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest non-decreasing sequence."""
     from scipy.optimize import isotonic_regression
 

@@ -10,8 +10,9 @@ from graphveil._random import generator_for
 from graphveil._typing import Matrix
 from graphveil.exceptions import PrivacyWarning
 from graphveil.metrics import partial_correlations
+from graphveil.recovery.diagnostics import diagnostics
 from graphveil.recovery.edge_intervals import EdgeIntervals, edge_intervals
-from graphveil.recovery.estimate import Recovered, cautions, recover
+from graphveil.recovery.estimate import Estimate, recover
 from graphveil.recovery.network import Network, find_network, network_path
 from graphveil.released.release import Release
 
@@ -46,7 +47,7 @@ class Content:
     Attributes
     ----------
     names : tuple of str
-    found : Recovered
+    found : Estimate
     path : list of Network
         From no edge down; ``path[chosen]`` is the network that is fitted.
     chosen : int
@@ -63,7 +64,7 @@ class Content:
     """
 
     names: tuple[str, ...]
-    found: Recovered
+    found: Estimate
     path: list[Network]
     chosen: int
     intervals: EdgeIntervals
@@ -113,7 +114,7 @@ def neighbourly_order(strength: Matrix) -> NDArray[np.intp]:
     return np.asarray(leaves_list(tree), dtype=np.intp)
 
 
-def _spectrum(found: Recovered, release: Release) -> Spectrum:
+def _spectrum(found: Estimate, release: Release) -> Spectrum:
     spread = 1.0 / np.sqrt(np.diag(found.covariance))
     scale = np.outer(spread, spread)
     generator = generator_for(release.checksum, "spectrum")
@@ -127,7 +128,7 @@ def _eigenvalues(matrix: Matrix) -> Matrix:
     return np.asarray(np.linalg.eigvalsh(matrix)[::-1])
 
 
-def _notes(release: Release, found: Recovered, intervals: EdgeIntervals) -> list[str]:
+def _notes(release: Release, found: Estimate, intervals: EdgeIntervals) -> list[str]:
     notes = []
     if release.seeded:
         notes.append("The noise was seeded: this is a simulation, and nothing in it is private.")
@@ -138,4 +139,4 @@ def _notes(release: Release, found: Recovered, intervals: EdgeIntervals) -> list
         )
     if intervals.reason is not None:
         notes.append(f"{intervals.reason} Every edge could have been made by the noise.")
-    return notes + cautions(release, found)
+    return notes + diagnostics(release, found)

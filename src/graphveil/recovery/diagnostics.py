@@ -1,0 +1,88 @@
+"""What a reader must know before believing an estimate: warnings and notes, from published numbers alone."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphveil.recovery.column_variances import TOLERATED
+from graphveil.released.release import Release
+
+if TYPE_CHECKING:
+    from graphveil.recovery.estimate import Estimate
+
+__all__ = ["diagnostics", "low_n_eff_warning", "warnings_for"]
+
+_DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
+_REMEDY = "Narrower public bounds would help, or a logarithm where a column is very skewed"
+
+
+def diagnostics(release: Release, found: "Estimate") -> list[str]:
+    """What a reader must know before believing an estimate, in sentences; from published numbers alone."""
+    said = warnings_for(release, found)
+    if found.flat:
+        said.append("The release shows no structure above its noise.")
+    vague = found.undetermined & (found.relative_sd <= _DROWNED)
+    if vague.any():
+        said.append(
+            f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and regression "
+            f"coefficients with it; correlations are not concerned: {_list_columns(release, vague)}. {_REMEDY}."
+        )
+    if found.unresolved:
+        said.append("Some directions lie within the noise; partial correlations along them are not to be read.")
+    for group in found.collinear:
+        which = np.isin(np.arange(len(found.covariance)), group)
+        said.append(
+            "These columns are collinear as far as the release can tell, and partial correlations among them are not "
+            f"to be read: {_list_columns(release, which)}. Leave one out."
+        )
+    if found.rebounded.any():
+        said.append(
+            "For these columns narrower bounds were found from the records, under the same guarantee and inside the "
+            "budget. It costs no privacy; results describe the columns as cut to these: "
+            f"{_list_columns(release, found.rebounded, _windows(found))}."
+        )
+    return said
+
+
+def low_n_eff_warning(release: Release, found: "Estimate") -> list[str]:
+    """What to say where a release is worth fewer records than it has columns."""
+    p = len(found.covariance)
+    if found.n_eff >= p:
+        return []
+    # n_eff grows with the square of n where privacy noise dominates.
+    needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
+    return [
+        f"This release is worth n_eff = {found.n_eff:.3g} records for {p} columns: edges are not reliable at this "
+        f"budget. About {needed:,.0f} records, or a larger ε, would do."
+    ]
+
+
+def warnings_for(release: Release, found: "Estimate") -> list[str]:
+    """Cautions that are warnings, too."""
+    said = low_n_eff_warning(release, found)
+    drowned = found.undetermined & (found.relative_sd > _DROWNED)
+    if drowned.any() and not said:
+        said.append(
+            "The variance of these columns is within its noise, and nothing about them is to be read: "
+            f"{_list_columns(release, drowned)}. {_REMEDY}; in a CSV file, look whether they were numbers at all."
+        )
+    if found.saturated:
+        said.append(
+            f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
+            "describes shortened rows. Give a larger public norm, or bounds."
+        )
+    return said
+
+
+def _list_columns(release: Release, which: NDArray[np.bool_], remarks: list[str] | None = None, most: int = 12) -> str:
+    names = [name if len(name) <= 60 else name[:59] + "…" for name in release.column_names]
+    named = [name + remark for name, remark in zip(names, remarks or [""] * len(names), strict=True)]
+    found = [name for name, wanted in zip(named, which, strict=True) if wanted]
+    return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")
+
+
+def _windows(found: "Estimate") -> list[str]:
+    """The bounds of every column in words."""
+    low, high = found.bounds if found.bounds is not None else np.full((2, len(found.covariance)), np.nan)
+    return [f" ({a:.4g} to {b:.4g})" for a, b in zip(low, high, strict=True)]

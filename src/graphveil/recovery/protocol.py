@@ -1,0 +1,67 @@
+"""A protocol: a generator that yields batches of queries, is sent noisy answers, and returns what it concludes.
+
+The gate runs protocols against rows and noise; :func:`graphveil.recover` runs them again on the answers in a release.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from graphveil.released.answers import Answer
+from graphveil.spec.quantization import RowGrid
+from graphveil.spec.queries import Query
+
+__all__ = ["ProtocolInputs", "QueryBatch", "run_protocol"]
+
+QueryBatch = list[tuple[Query, float]]  # queries to be answered in one pass over the rows, each with its share of μ²
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ProtocolInputs:
+    """Public facts that the questions start from.
+
+    Attributes
+    ----------
+    n_features, n_samples : int
+    lattice : RowGrid
+        Of the rows, without anything appended.
+    radius : float
+        Bound of a row's norm, in scaled units.
+    mu : float
+        The budget of the whole release.
+    rows_per_person : int
+        By which all sensitivities are multiplied.
+    centred : bool
+        Rows are taken to have mean zero.
+    """
+
+    n_features: int
+    n_samples: int
+    lattice: RowGrid
+    radius: float
+    mu: float
+    rows_per_person: int
+    centred: bool
+
+    def noise(self, share: float) -> float:
+        """Standard deviation of a sum of sensitivity √2 that gets ``share`` of μ², as a share of the rows."""
+        return float(np.sqrt(2.0) * self.rows_per_person / (self.mu * np.sqrt(share) * self.n_samples))
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether there are bounds for every column, and no norm."""
+        return self.lattice.levels > 0
+
+
+def run_protocol(protocol: Generator[QueryBatch, list[Answer], T], answer: Callable[[QueryBatch], list[Answer]]) -> T:
+    """Put the queries of a protocol to ``answer`` until it ends, and return what it returns."""
+    try:
+        asked = next(protocol)
+        while True:
+            asked = protocol.send(answer(asked))
+    except StopIteration as end:
+        result: T = end.value
+        return result
