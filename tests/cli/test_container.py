@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import graphveil as gv
-from cli_support import RELEASE_OPTIONS
+from helpers.command_line import RELEASE_OPTIONS
 
 SOURCE = Path(gv.__file__).parents[1]
 STRANGER = 54321

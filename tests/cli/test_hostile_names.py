@@ -14,7 +14,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import ReleaseFileError
 from graphveil.report.escaping import cell_text
-from report_support import FORMULAS, small
+from helpers.reports import FORMULAS, small
 
 TITLE, CLEAR, FORGED = "\x1b]0;owned\x07", "\x1b[2J\x1b[1;1H", "x\nSeeded   No. All is well."
 EVIL = (TITLE, CLEAR, FORGED, "\x9b31m", "\u202egnp.exe", "a\rb", "\x7f")

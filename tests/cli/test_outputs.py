@@ -8,9 +8,9 @@ import signal
 import pytest
 
 import graphveil as gv
-from cli_support import RELEASE_OPTIONS
 from graphveil.cli import _signals
 from graphveil.exceptions import LedgerUnavailable
+from helpers.command_line import RELEASE_OPTIONS
 
 ASK = ("release", "patients.parquet", "--epsilon", 0.5, "--delta", 1e-6, "--bounds", "bounds.toml")
 PAID = (*ASK, "--dataset", "clinic")

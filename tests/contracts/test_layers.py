@@ -16,8 +16,8 @@ LAYERS = [
     {"recovery", "engines", "ledger"},
     {"solvers", "rows", "privacy", "released", "simulate", "metrics", "datasets"},
     {"spec"},
-    {"_files", "_memory", "_validation"},
-    {"exceptions", "_compiled", "_html", "_linalg", "_random"},
+    {"_files", "_linalg", "_memory", "_validation"},
+    {"exceptions", "_compiled", "_html", "_random", "_typing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 

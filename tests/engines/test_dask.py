@@ -17,10 +17,10 @@ from distributed import Client, LocalCluster
 import graphveil as gv
 import graphveil.engines.dask
 import graphveil.rows.partitions
-from engines.reference import CALLS, EXPECTED, FRAME, NAMES, ROWS, Ledger, assert_same_bits
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import PartitionSum, add_sums
-from support import everything_said
+from helpers.exact_sums import everything_said
+from helpers.reference_releases import CALLS, EXPECTED, FRAME, NAMES, ROWS, Ledger, assert_same_bits
 
 CANARY = "".join(["27", "18", "28"])
 

@@ -10,11 +10,11 @@ import pytest
 
 import graphveil as gv
 import graphveil.engines.spark
-from engines.reference import CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
 from graphveil.engines.spark import _adding, _outcome, _row
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import PartitionSum
-from support import everything_said
+from helpers.exact_sums import everything_said
+from helpers.reference_releases import CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
 
 
 @pytest.fixture(scope="module")

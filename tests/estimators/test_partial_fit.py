@@ -13,7 +13,7 @@ import graphveil as gv
 from graphveil.exceptions import GuaranteeError, InvalidParameter, SourceError
 from graphveil.rows.accumulators import RowMoments
 from graphveil.spec.augmentation import Constant
-from support import exact_total
+from helpers.exact_sums import exact_total
 
 ROWS = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, 4), 9000, random_state=0) + 1.0
 SETTINGS = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-7, 9)}

@@ -5,7 +5,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from support import everything_said
+from helpers.exact_sums import everything_said
 
 SECRET = "secret value 271828"
 

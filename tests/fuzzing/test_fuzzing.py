@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from fuzzing.mutations import mutated_bytes, mutated_json, mutated_numbers, mutated_release, numbered
 from graphveil.cli.bounds import read_domain
 from graphveil.exceptions import GraphveilError, InvalidParameter, ReleaseFileError, SourceError
 from graphveil.released.merged import MergedEvent
@@ -23,6 +22,7 @@ from graphveil.spec.augmentation import Constant
 from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent
 from graphveil.spec.forecast import Forecast, ForecastPoint
 from graphveil.spec.serialization import Record
+from helpers.mutations import mutated_bytes, mutated_json, mutated_numbers, mutated_release, numbered
 
 BUDGET = gv.Budget(4.0, 1e-6)
 ROWS = np.random.default_rng(0).normal(size=(200, 2))

@@ -59,9 +59,9 @@ KINDS = {
 def read_damaged(path, start, count):
     """Read damaged versions of a file; print what became of each."""
     import graphveil as gv
-    from fuzzing.mutations import mutated_bytes, numbered
     from graphveil.exceptions import SourceError
-    from support import everything_said, exact_total
+    from helpers.exact_sums import everything_said, exact_total
+    from helpers.mutations import mutated_bytes, numbered
 
     domain = gv.Domain(columns=["a", "b", "c"], bounds=(-2, 2))
     augments = [None, gv.Labels(["u", "v"], column="label"), gv.Labels(["u", "v"], column="category")]
@@ -111,7 +111,7 @@ def test_many_damaged_files(kind, tmp_path):
 
 READ_ONCE = """
 import sys, graphveil as gv
-from support import exact_total
+from helpers.exact_sums import exact_total
 
 try:
     exact_total(sys.argv[1], gv.Domain(columns=["a"], bounds=(0, 9)), gv.Labels(["first label"], column="label"))

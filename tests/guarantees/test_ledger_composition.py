@@ -15,7 +15,7 @@ import graphveil as gv
 from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerError
 from graphveil.privacy import noise
 from graphveil.privacy.composition import Balance
-from ledger_support import HALF, WHOLE, event, opened, release
+from helpers.ledgers import HALF, WHOLE, event, opened, release
 
 ROOT = Path(__file__).parents[2]
 

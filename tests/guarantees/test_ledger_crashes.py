@@ -1,6 +1,7 @@
 """The ledger's crash argument: killed at any instant, whatever was drawn had been charged, and the ledger goes on."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,9 @@ TESTS = Path(__file__).parents[1]
 def killed(url, folder, kills, seed, *options):
     # Newer Pythons warn of forks beside threads; here they are BLAS's, and idle.
     quiet = ["-W", "error", "-W", "ignore:.*fork:DeprecationWarning"]
-    command = [sys.executable, *quiet, TESTS / "killing.py", url, folder, str(kills), str(seed), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    command = [sys.executable, *quiet, "-m", "helpers.crash_harness", url, folder, str(kills), str(seed), *options]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 

@@ -15,7 +15,7 @@ from graphveil.rows.accumulators import CellCounter, ColumnTotals, NormCounter
 from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, NormCounts, RowMap
 from graphveil.spec.row_space import RowSpace
-from support import exact_sums
+from helpers.exact_sums import exact_sums
 
 MU = 0.25
 

@@ -9,7 +9,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter, ReleaseFileError
 from graphveil.spec.gdp import delta_from_mu
-from support import asked
+from helpers.exact_sums import asked
 
 P = 4
 MODEL = gv.simulate.paper_model(3, p=P)

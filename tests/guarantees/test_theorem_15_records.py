@@ -14,7 +14,7 @@ from graphveil.rows import csv_text
 from graphveil.rows.arrow import Selection
 from graphveil.rows.csv_text import CsvText, _Reader, _whole_records
 from graphveil.spec.rounding import sqrt_round_up
-from support import exact_sums, exact_total
+from helpers.exact_sums import exact_sums, exact_total
 
 NAMES = ["a", "x", "b"]
 MARK = b"\xef\xbb\xbf"

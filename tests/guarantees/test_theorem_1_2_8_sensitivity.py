@@ -18,7 +18,7 @@ from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowGrid
 from graphveil.spec.queries import Moments
 from graphveil.spec.row_space import RowSpace
-from support import encoded, exact_moments
+from helpers.exact_sums import encoded, exact_moments
 
 
 def released_vector(source, domain, augment):

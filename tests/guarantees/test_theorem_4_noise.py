@@ -10,7 +10,7 @@ import graphveil as gv
 from graphveil.exceptions import GuaranteeError
 from graphveil.privacy.noise import SecureSource, SimulationSource
 from graphveil.spec.quantization import MomentLayout, RowGrid
-from support import asked, exact_total
+from helpers.exact_sums import asked, exact_total
 
 BUDGET = gv.Budget(1.0, 1e-6)
 FALSE_ALARM = 1e-7  # of each statistical test below; the controls are rejected with p-values far smaller

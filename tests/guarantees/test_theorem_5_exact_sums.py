@@ -10,7 +10,7 @@ from graphveil.exceptions import GuaranteeError
 from graphveil.rows.exact_sums import ExactMoments, join_words, split_words
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import EXACT_ROWS, MAX_SQUARE
-from support import encoded, exact_moments, exact_total
+from helpers.exact_sums import encoded, exact_moments, exact_total
 
 DOMAINS = [gv.Domain(bounds=(-3, 3)), gv.Domain(bounds=(-3, 4), data_norm=1.5), gv.Domain(data_norm=2.5)]
 

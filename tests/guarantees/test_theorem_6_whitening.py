@@ -12,7 +12,7 @@ from graphveil.rows.encoding import project_to_ball
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MomentLayout, RowGrid
 from graphveil.spec.queries import ClippedTail, Moments, NormCounts, RowMap
-from support import encoded, exact_sums
+from helpers.exact_sums import encoded, exact_sums
 
 BASE = gv.Domain(bounds=(-3, 3))
 

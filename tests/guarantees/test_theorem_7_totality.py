@@ -23,7 +23,7 @@ from graphveil.exceptions import GraphveilError, SourceError
 from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import RowGrid
-from support import asked, encoded, everything_said
+from helpers.exact_sums import asked, encoded, everything_said
 
 BUDGET = gv.Budget(1.0, 1e-6)
 # Written so that no source line, which a traceback may quote, holds its digits together.

@@ -27,8 +27,8 @@ from graphveil.exceptions import (
     LedgerUnavailable,
 )
 from graphveil.ledger import database, schema
-from ledger_support import can_mount, event, opened, release, request, with_mounts
-from postgres_server import free_port
+from helpers.ledgers import can_mount, event, opened, release, request, with_mounts
+from helpers.postgres_server import free_port
 
 
 def in_a_child(action):
@@ -125,7 +125,7 @@ import os, subprocess, sys
 from pathlib import Path
 folder = Path(sys.argv[1])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", folder], check=True)
-from ledger_support import opened, release
+from helpers.ledgers import opened, release
 from graphveil.exceptions import LedgerFull, LedgerWarning
 from graphveil.privacy import noise
 import warnings

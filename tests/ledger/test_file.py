@@ -18,7 +18,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import LedgerDamaged, LedgerError, LedgerFull, LedgerReadOnly
 from graphveil.ledger.file import LedgerFile
-from ledger_support import event, opened, release, request, with_mounts
+from helpers.ledgers import event, opened, release, request, with_mounts
 
 SMALL = event(0.002)
 TWO_NAMES = "has 2 names"
@@ -87,7 +87,7 @@ import subprocess, sys
 from pathlib import Path
 import graphveil as gv
 from graphveil.exceptions import LedgerError
-from ledger_support import event, opened
+from helpers.ledgers import event, opened
 folder = Path(sys.argv[1])
 for name in ("host", "inside", "whole"):
     (folder / name).mkdir()

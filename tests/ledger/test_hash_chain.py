@@ -16,8 +16,8 @@ from graphveil.ledger.database import _engine
 from graphveil.ledger.hash_chain import sealed
 from graphveil.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases
 from graphveil.released import file_format
-from ledger_support import DOMAIN, HALF, ROWS, event, opened, release, request
-from references.ledger import KEPT
+from helpers.ledgers import DOMAIN, HALF, ROWS, event, opened, release, request
+from reference_data.ledger import KEPT
 
 
 def tamper(ledger, *statements):
@@ -218,7 +218,7 @@ def test_numbers_survive_any_database_exactly(url):
     ledger.verify()
 
 
-REFERENCES = Path(__file__).parents[1] / "references"
+REFERENCES = Path(__file__).parents[1] / "reference_data"
 
 
 def restored(path, name):

@@ -17,7 +17,7 @@ from graphveil.exceptions import (
     LedgerWarning,
 )
 from graphveil.privacy import noise
-from ledger_support import DOMAIN, HALF, ROWS, WHOLE, event, opened, release, request
+from helpers.ledgers import DOMAIN, HALF, ROWS, WHOLE, event, opened, release, request
 
 
 def test_the_same_key_and_request_give_the_same_release_and_no_second_charge(url):
@@ -114,7 +114,7 @@ def test_a_release_that_cannot_be_stored_is_not_thrown_away(tmp_path, monkeypatc
     monkeypatch.setattr(gv.Ledger, "store", full)
     with pytest.warns(LedgerWarning, match="save it now.*no room") as caught:
         made = release(ledger, key="k")
-    assert caught[0].filename.endswith("ledger_support.py")
+    assert caught[0].filename.endswith("ledgers.py")
     assert made.second_moment.shape == (3, 3)
     with pytest.raises(KeyRefused):
         release(ledger, key="k")

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import graphveil as gv
 from graphveil.exceptions import BudgetExceeded, InvalidParameter, LedgerError
 from graphveil.ledger import database, transactions
-from ledger_support import HALF, WHOLE, event, opened, release, request
+from helpers.ledgers import HALF, WHOLE, event, opened, release, request
 
 
 def test_charges_add_up_as_gaussian_privacy_does(url):

@@ -10,7 +10,7 @@ from graphveil.exceptions import LedgerDamaged, LedgerReadOnly
 from graphveil.ledger.hash_chain import sealed
 from graphveil.ledger.schema import datasets, events, ledgers, releases
 from graphveil.privacy.composition import Balance
-from ledger_support import event, opened, release, request
+from helpers.ledgers import event, opened, release, request
 
 SPENDER = ["INSERT ON graphveil_events, graphveil_releases", "UPDATE (events, head) ON graphveil_datasets"]
 

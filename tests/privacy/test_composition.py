@@ -20,7 +20,7 @@ from graphveil.privacy.composition import (
 )
 from graphveil.spec.gdp import delta_from_mu
 from graphveil.spec.rounding import sqrt_round_up
-from ledger_support import event
+from helpers.ledgers import event
 
 positive = st.floats(min_value=5e-324, max_value=1e300)
 

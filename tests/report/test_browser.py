@@ -7,7 +7,7 @@ import pytest
 
 from graphveil.report.escaping import cell_text
 from graphveil.report.page import forecast_html, report_html
-from report_support import FORMULAS, HOSTILE, payload, simulated, small
+from helpers.reports import FORMULAS, HOSTILE, payload, simulated, small
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from graphveil.report.graph_layout import placed
 from graphveil.report.page import report_html
 from graphveil.report.privacy_card import max_guess_accuracy, privacy_card
 from graphveil.report.report_data import collect_report_data
-from report_support import HOSTILE, payload, small
+from helpers.reports import HOSTILE, payload, small
 
 
 def test_the_slider_stops_at_the_estimators_network(insurance):

@@ -13,7 +13,7 @@ import graphveil as gv
 from graphveil.rows import csv_text
 from graphveil.rows.arrow import Selection
 from graphveil.rows.csv_text import CsvText
-from support import everything_said
+from helpers.exact_sums import everything_said
 
 DOMAIN = gv.Domain(columns=["a", "b"], bounds=(-9, 9))
 

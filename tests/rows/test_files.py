@@ -15,7 +15,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import GraphveilError, SourceError
 from graphveil.rows.sources import open_source
-from support import everything_said, exact_total
+from helpers.exact_sums import everything_said, exact_total
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(300, 3))

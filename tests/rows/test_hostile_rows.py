@@ -18,7 +18,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.engines import open_engine
-from support import exact_total
+from helpers.exact_sums import exact_total
 
 FLOATS = [0.0, -0.0, 1.0, -2.5, math.nan, math.inf, -math.inf, 5e-324, 1.7976931348623157e308, 0.1, None]
 TEXTS = ["x", "y", "", "x ", "X", "x\0", "\N{BYTE ORDER MARK}x", '"x"', "x,y", "x\n", "1", "nan", "ß" * 40, None]

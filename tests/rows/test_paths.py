@@ -16,7 +16,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import SourceError
 from graphveil.rows import paths
-from support import exact_total
+from helpers.exact_sums import exact_total
 
 ROWS = np.random.default_rng(0).normal(size=(60, 2))
 DOMAIN = gv.Domain(columns=["a", "b"], bounds=(-3, 3))

@@ -11,7 +11,7 @@ import pyarrow.csv
 import pytest
 
 import graphveil as gv
-from engines.reference import ASKED, CALLS, EVERY_KIND, EXPECTED, FRAME, NAMES, ROWS, assert_same_bits
+from helpers.reference_releases import ASKED, CALLS, EVERY_KIND, EXPECTED, FRAME, NAMES, ROWS, assert_same_bits
 
 WITHOUT_LABELS = [name for name in CALLS if name != "labels"]
 

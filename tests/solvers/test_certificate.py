@@ -4,12 +4,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from graphveil import graphical_lasso
-from graphveil.solvers import certificate
+from graphveil.solvers import certificate, graphical_lasso
 from graphveil.solvers.certificate import certify, sparse_log_determinant
 from graphveil.solvers.feasibility import soft_threshold
 from graphveil.solvers.kernels import CAREFUL, assemble, descend, kkt_error_norm
-from solvers.problems import correlation, symmetric_noise
+from helpers.problems import correlation, symmetric_noise
 
 
 def candidate(seed, p, share, sweeps):

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.covariance import graphical_lasso as sklearn_graphical_lasso
 
-from graphveil import admm, graphical_lasso
 from graphveil.exceptions import InvalidParameter, NotConverged, UnboundedProblem
+from graphveil.solvers import admm, graphical_lasso
 from graphveil.solvers.objectives import alpha_max
-from solvers.problems import assert_certified, assert_proves_unbounded, correlation, make, penalised, problems
+from helpers.problems import assert_certified, assert_proves_unbounded, correlation, make, penalised, problems
 
-REFERENCES = Path(__file__).parents[1] / "references"
+REFERENCES = Path(__file__).parents[1] / "reference_data"
 
 
 @settings(max_examples=300)

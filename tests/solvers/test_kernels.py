@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from graphveil import admm, graphical_lasso, graphical_lasso_path, ridge_precision
-from graphveil.solvers import kernels
+from graphveil.solvers import admm, graphical_lasso, graphical_lasso_path, kernels, ridge_precision
 from graphveil.solvers.feasibility import interior_point
-from solvers.problems import correlation, make, symmetric_noise
+from helpers.problems import correlation, make, symmetric_noise
 
 COMPILED = [getattr(kernels, name) for name in kernels.__all__ if name.islower()]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from graphveil import graphical_lasso
+from graphveil.solvers import graphical_lasso
 from graphveil.solvers.objectives import dual_objective, duality_gap, kkt_residual, objective
-from solvers.problems import make, symmetric_noise
+from helpers.problems import make, symmetric_noise
 
 
 def test_objective_by_hand():

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from graphveil import graphical_lasso, graphical_lasso_path
 from graphveil.exceptions import InvalidParameter, UnboundedProblem
+from graphveil.solvers import graphical_lasso, graphical_lasso_path
 from graphveil.solvers.objectives import alpha_max, duality_gap
-from solvers.problems import assert_certified, make
+from helpers.problems import assert_certified, make
 
 
 @pytest.mark.parametrize("kind", ["definite", "singular", "indefinite", "block"])

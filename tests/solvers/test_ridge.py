@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphveil import ridge_precision
 from graphveil.exceptions import InvalidParameter
-from solvers.problems import make
+from graphveil.solvers import ridge_precision
+from helpers.problems import make
 
 
 def spectral(p, seed, low, high):

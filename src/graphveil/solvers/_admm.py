@@ -82,7 +82,7 @@ def admm(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphveil import admm, graphical_lasso
+    >>> from graphveil.solvers import admm, graphical_lasso
     >>> S = np.array([[1.0, 0.6, 0.1], [0.6, 1.0, 0.1], [0.1, 0.1, 1.0]])
     >>> ours, theirs = graphical_lasso(S, 0.2, tol=1e-12).precision, admm(S, 0.2, tol=1e-9).precision
     >>> bool(np.allclose(ours, theirs, atol=1e-7))

@@ -135,7 +135,7 @@ def graphical_lasso(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphveil import graphical_lasso
+    >>> from graphveil.solvers import graphical_lasso
     >>> S = np.array([[1.0, 0.6, 0.1], [0.6, 1.0, 0.1], [0.1, 0.1, 1.0]])
     >>> solution = graphical_lasso(S, 0.2, penalize_diagonal=False)
     >>> solution.n_edges

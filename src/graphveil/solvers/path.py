@@ -99,7 +99,7 @@ def graphical_lasso_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphveil import graphical_lasso_path
+    >>> from graphveil.solvers import graphical_lasso_path
     >>> S = np.array([[1.0, 0.6, 0.1], [0.6, 1.0, 0.2], [0.1, 0.2, 1.0]])
     >>> path = graphical_lasso_path(S, [0.6, 0.3, 0.1])
     >>> path.n_edges.tolist()

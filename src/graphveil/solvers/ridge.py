@@ -44,7 +44,7 @@ def ridge_precision(S: ArrayLike, alpha: ArrayLike, target: ArrayLike | None = N
     Examples
     --------
     >>> import numpy as np
-    >>> from graphveil import ridge_precision
+    >>> from graphveil.solvers import ridge_precision
     >>> S = np.array([[1.0, 2.0], [2.0, 1.0]])  # eigenvalues 3 and −1
     >>> Theta = ridge_precision(S, 0.5)
     >>> bool(np.allclose(S @ Theta + 2 * 0.5 * Theta @ Theta, np.eye(2)))

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import graphveil as gv
-from cli_support import RELEASE_OPTIONS
+from helpers.command_line import RELEASE_OPTIONS
 
 
 def test_the_whole_way(graphveil, patients, tmp_path):

@@ -1,6 +1,6 @@
 """Writes a ledger of today's version N, ledger-N.sql, which every later graphveil must read or upgrade.
 
-PYTHONPATH=tests python tests/references/ledger.py FILE
+PYTHONPATH=tests python tests/reference_data/ledger.py FILE
 
 ledger-1.sql was written by the last graphveil with version 1.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import graphveil as gv
-from ledger_support import ROWS, event, opened, release, request
+from helpers.ledgers import ROWS, event, opened, release, request
 
 SMALL = gv.Budget(0.5, 1e-6)
 # A stored release of every kind.

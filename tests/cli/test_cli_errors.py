@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 import graphveil as gv
-from cli_support import RELEASE_OPTIONS
 from graphveil.cli._commands import app
+from helpers.command_line import RELEASE_OPTIONS
 
 BIN = Path(sys.executable).parent / "graphveil"
 RELEASE = ("release", "patients.parquet", *RELEASE_OPTIONS, "--bounds", "bounds.toml", "--no-ledger")

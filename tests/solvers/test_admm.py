@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from graphveil import admm, graphical_lasso
 from graphveil.exceptions import InvalidParameter, NotConverged, UnboundedProblem
+from graphveil.solvers import admm, graphical_lasso
 from graphveil.solvers.objectives import alpha_max
-from solvers.problems import assert_certified, assert_proves_unbounded, make
+from helpers.problems import assert_certified, assert_proves_unbounded, make
 
 
 def as_printed(S, alpha, rho, iterations):

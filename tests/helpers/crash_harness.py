@@ -1,6 +1,6 @@
 """SIGKILL at seeded instants of a release, many times, and what the ledger says afterwards.
 
-    python tests/killing.py URL FOLDER KILLS SEED [late]
+    PYTHONPATH=tests python -m helpers.crash_harness URL FOLDER KILLS SEED [late]
 
 One warm parent forks a child for every kill. The child makes a release with a key, saves it to a file, asks for it
 again, and dies on the way: at a line of Python drawn by the seed, in whatever module that is, or (every fourth) after
@@ -26,7 +26,7 @@ import graphveil as gv
 from graphveil.exceptions import KeyRefused
 from graphveil.ledger.transactions import account_of
 from graphveil.privacy import noise
-from ledger_support import HALF, opened, release, request
+from helpers.ledgers import HALF, opened, release, request
 
 SMALL = gv.Budget(0.01, 1e-6)
 

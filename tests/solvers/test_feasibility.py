@@ -5,10 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from graphveil import graphical_lasso
 from graphveil._linalg import is_positive_definite
 from graphveil.exceptions import NotConverged, UnboundedProblem
-from graphveil.solvers import _graphical_lasso
+from graphveil.solvers import _graphical_lasso, graphical_lasso
 from graphveil.solvers.feasibility import (
     Recession,
     interior_point,
@@ -17,7 +16,7 @@ from graphveil.solvers.feasibility import (
     safe_shift,
     soft_threshold,
 )
-from solvers.problems import assert_certified, assert_proves_unbounded, correlation, make, symmetric_noise
+from helpers.problems import assert_certified, assert_proves_unbounded, correlation, make, symmetric_noise
 
 
 def noisy(p, sigma, seed):

@@ -14,7 +14,7 @@ import graphveil as gv
 from graphveil.exceptions import GuaranteeError, SourceError
 from graphveil.rows.labels import codes_of
 from graphveil.rows.sources import open_source
-from support import exact_total
+from helpers.exact_sums import exact_total
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.integers(-3, 4, size=(300, 3)).astype(float)

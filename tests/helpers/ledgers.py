@@ -60,7 +60,7 @@ def with_mounts(script, folder):
         pytest.skip("no mount namespace")
     done = subprocess.run(
         ["unshare", "--map-root-user", "--mount", sys.executable, "-c", script, folder],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
         capture_output=True,
         text=True,
         timeout=120,

@@ -14,7 +14,7 @@ from graphveil.recovery.clipping_radius import choose_radius, norm_edges
 from graphveil.recovery.diagnostics import diagnostics
 from graphveil.spec.queries import CellCounts, ClippedTail, Moments, NormCounts
 from graphveil.spec.row_space import RowSpace
-from support import asked
+from helpers.exact_sums import asked
 
 BUDGET = gv.Budget(1.0, 1e-6)
 BOX = gv.Domain(bounds=(-8, 8))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from auditing.expected import expected_answers
 from graphveil.auditing.attacker import exact_answers
 from graphveil.auditing.neighbours import PAIRS
+from helpers.expected import expected_answers
 
 BUDGET = gv.Budget(16.0, 1e-6)
 # Where an inequality is not an equality, or the noise of a round decides: the share of μ that is reached, at least.
