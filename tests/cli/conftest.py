@@ -11,7 +11,7 @@ import pytest
 
 from graphveil.cli._commands import call
 
-SECRET = 4242.125  # a value that no output may hold
+SECRET = 4242424242.125  # a value that no output may hold, too long to come about by chance
 
 
 class Said:
