@@ -7,7 +7,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # What contributors need comes in groups, which need a pip of 2025; a new environment may hold an older one.
 GROUP   = $(INSTALL) 'pip>=25.1' && $(INSTALL) -e
 
-.PHONY: help demo test lint types pytest nightly oldest lock sbom package bench docs paper paper-quick clean
+.PHONY: help demo test lint types pytest nightly oldest lock sbom changelog package bench docs paper paper-quick clean
 
 help:           ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -62,6 +62,9 @@ sbom: $(VENV)/.supply  ## a bill of materials (CycloneDX) of what graphveil need
 	build/runtime/bin/python -m pip install --quiet --disable-pip-version-check .
 	build/runtime/bin/python -m pip uninstall --quiet --yes pip
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library -o build/graphveil.cdx.json build/runtime/bin/python
+
+changelog: $(VENV)/.dev  ## what the next release will say; VERSION=1.2.3 writes it into CHANGELOG.md
+	$(BIN)/towncrier build $(if $(VERSION),--yes --version $(VERSION),--draft --version next)
 
 package: $(VENV)/.package  ## build wheel and sdist, look what they hold, try them in empty environments, each extra alone
 	$(BIN)/python tools/try_package.py dist
