@@ -50,7 +50,7 @@ def is_rounded_up(written, exact):
 
 
 TABLES = {
-    ("not-promised.md", "rows instead of one"): lambda k: [
+    ("limitations.md", "rows instead of one"): lambda k: [
         *(rows(int(k), epsilon) for epsilon in (0.1, 1, 4)),
         guesses(1, int(k)),
     ],
@@ -62,7 +62,7 @@ TABLES = {
 }
 NUMBER = r"([\d.,]*\d)"
 SENTENCES = {
-    ("not-promised.md", f"At ε = 1, δ = 10⁻⁶: two are {NUMBER}, five {NUMBER}, ten {NUMBER}, a hundred {NUMBER}"): [
+    ("limitations.md", f"At ε = 1, δ = 10⁻⁶: two are {NUMBER}, five {NUMBER}, ten {NUMBER}, a hundred {NUMBER}"): [
         releases(k, 1) for k in (2, 5, 10, 100)
     ],
     ("attacker.md", f"right in at most {NUMBER} of 1,000 cases, {NUMBER} more"): [
@@ -75,10 +75,10 @@ SENTENCES = {
         mu(1, 2),
         guesses(1, 2),
     ],
-    ("your-data.md", "right guesses" + rf" \| {NUMBER}%" * 6): [guesses(e) for e in (0.1, 0.5, 1, 2, 4, 8)],
+    ("bounds-and-budget.md", "right guesses" + rf" \| {NUMBER}%" * 6): [guesses(e) for e in (0.1, 0.5, 1, 2, 4, 8)],
     ("ledger.md", rf"Ten releases at ε = 0.5 cost {NUMBER} together \(δ ="): [releases(10, 0.5)],
-    ("approving.md", f"right at most {NUMBER} times in 1,000"): [10 * guesses(1)],
-    ("tried.md", f"of {NUMBER} claimed"): [mu(4)],
+    ("privacy-officers.md", f"right at most {NUMBER} times in 1,000"): [10 * guesses(1)],
+    ("security-testing.md", f"of {NUMBER} claimed"): [mu(4)],
 }
 
 
