@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import graphveil as gv
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 WITH_COMMANDS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -109,6 +111,15 @@ def test_links_and_paths_point_to_something(page):
         assert target.startswith("http") or (page.parent / target).exists(), target
     for path in re.findall(r"`((?:src|tests|docs|benchmarks|tools|examples)/[\w./]+)`", text):
         assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda p: p.name)
+def test_every_public_name_that_is_mentioned_exists(page):
+    for name in set(re.findall(r"\bgv((?:\.\w+)+)", page.read_text())):
+        value = gv
+        for part in name[1:].split("."):
+            assert hasattr(value, part), f"gv{name}"
+            value = getattr(value, part)
 
 
 def test_the_quickstart_runs():
