@@ -16,8 +16,8 @@ LAYERS = [
     {"recovery", "engines", "ledger"},
     {"solvers", "rows", "privacy", "released", "simulate", "metrics", "datasets"},
     {"spec"},
-    {"_files", "_memory", "_validation"},
-    {"exceptions", "_compiled", "_html", "_linalg", "_random"},
+    {"_files", "_memory", "_validation", "_linalg"},
+    {"exceptions", "_compiled", "_html", "_random", "_typing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
@@ -93,6 +93,14 @@ def reachable(part: str) -> set[str]:
         seen |= new
         stack.extend(new)
     return seen
+
+
+def test_the_page_shows_these_layers():
+    page = (SRC.parents[1] / "ARCHITECTURE.md").read_text()
+    shown = page.split("## Layers")[1].split("\n\n")[2]
+    assert [set(line.split()) for line in shown.splitlines()] == LAYERS
+    for part in RANK:
+        assert f"`{part}/`" in page or f"`{part}.py`" in page, part
 
 
 def test_every_part_has_a_layer():
