@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# What contributors need comes in groups, which need a pip of 2025; a new environment may hold an older one.
+# Dependency groups need a pip of 2025; a new environment may have an older one.
 GROUP   = $(INSTALL) 'pip>=25.1' && $(INSTALL) -e
 
-.PHONY: help demo test lint types pytest nightly oldest lock sbom package bench docs paper paper-quick clean
+.PHONY: help demo test lint types pytest nightly oldest lock sbom changelog package bench docs paper paper-quick clean
 
 help:           ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -15,7 +15,7 @@ help:           ## this list
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# The stamps are newer than pyproject.toml once installed, so a second run installs nothing.
+# A stamp file is newer than pyproject.toml once everything is installed, so a second run installs nothing.
 $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(INSTALL) -e .
 	@touch $@
@@ -24,7 +24,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(GROUP) '.[dask,postgres,spark]' --group dev
 	@touch $@ $(VENV)/.base
 
-demo: $(VENV)/.base  ## install into .venv, then release, fit and report on data that come with the package
+demo: $(VENV)/.base  ## install into .venv, then release, fit and report on a bundled survey
 	$(BIN)/graphveil demo
 
 test: lint types pytest  ## every check; STRICT=1 makes a skipped test a failure
@@ -39,10 +39,10 @@ types: $(VENV)/.dev  ## strict types of src/
 pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
 	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2
 
-nightly: $(VENV)/.dev ## what takes minutes: kills, loads, long audits, fuzzing
+nightly: $(VENV)/.dev ## what takes minutes: kills, load tests, long audits, fuzzing
 	GRAPHVEIL_STRICT=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m nightly tests
 
-oldest:         ## the tests again, with the oldest versions that pyproject.toml allows
+oldest:         ## the tests, with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(PYTHON) tools/minimum_versions.py > $(VENV)-oldest/requirements.txt
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)-oldest/requirements.txt
@@ -63,7 +63,10 @@ sbom: $(VENV)/.supply  ## a bill of materials (CycloneDX) of what graphveil need
 	build/runtime/bin/python -m pip uninstall --quiet --yes pip
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library -o build/graphveil.cdx.json build/runtime/bin/python
 
-package: $(VENV)/.package  ## build wheel and sdist, look what they hold, try them in empty environments, each extra alone
+changelog: $(VENV)/.dev  ## what the next release will say; VERSION=1.2.3 writes it into CHANGELOG.md
+	$(BIN)/towncrier build $(if $(VERSION),--yes --version $(VERSION),--draft --version next)
+
+package: $(VENV)/.package  ## build wheel and sdist, check their contents, try each extra in an empty environment
 	$(BIN)/python tools/try_package.py dist
 
 $(VENV)/.package: pyproject.toml | $(BIN)/python
@@ -74,7 +77,7 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(GROUP) '.[dask,postgres,spark]' --group bench
 	@touch $@
 
-bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy, pictures
+bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy, figures
 	-$(BIN)/python benchmarks/gate.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/solvers.py --largest 1000

@@ -61,3 +61,23 @@ def test_nothing_asks_numba_for_a_cache_but_this_decorator():
         for name, written in decorators(path):
             if written.startswith("njit"):
                 assert name.startswith("_"), f"{path}: {name} is compiled into its callers only"
+
+
+def is_compiled(function):
+    names = {name.id for decorator in function.decorator_list for name in ast.walk(decorator) if hasattr(name, "id")}
+    return bool(names & {"compiled", "njit"})
+
+
+def test_no_loop_inside_try_is_compiled():
+    """With Python 3.12 or newer, numba lets an exception escape from such a loop's second iteration."""
+    functions = [
+        (path, node)
+        for path in SRC.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and is_compiled(node)
+    ]
+    assert len(functions) > 20
+    for path, function in functions:
+        guarded = [node for node in ast.walk(function) if isinstance(node, ast.Try)]
+        loops = [node for block in guarded for node in ast.walk(block) if isinstance(node, ast.For | ast.While)]
+        assert not loops, f"{path.name}: {function.name}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 FILE = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
 # Tools that check the source or drive a browser, and a peer: their age says nothing about graphveil.
-TOOLS = {"mypy", "ruff", "dp-accounting", "playwright"}
+TOOLS = {"mypy", "ruff", "towncrier", "dp-accounting", "playwright"}
 
 
 def oldest() -> list[str]:

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: the changelog is collected; pages link to files of the repository, which the site takes along.
+"""A hook for mkdocs: pages may link to any file of the repository, and the site takes it along.
 
 A page says ``../paper/ERRATA.md``, which is right where the repository is read. The site has nothing above ``docs``, so
 such files are added to it under ``files/``, and the links are changed. A link to a folder becomes plain text.
@@ -9,12 +9,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import changelog
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-_CHANGES = re.compile("<!-- fragments: .*?-->")
 _LINK = re.compile(r"(?P<text>!?\[[^\]]*\])\((?P<target>\.\.?/[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 
@@ -37,7 +35,6 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Point the links to those files."""
-    markdown = _CHANGES.sub(lambda _: changelog.collected(), markdown)
     up = "../" * page.file.src_uri.count("/")
 
     def changed(match: re.Match[str]) -> str:

@@ -99,7 +99,16 @@ def check_contents(wheel: Path, sdist: Path) -> None:
         raise AssertionError(f"{wheel.name} lacks a licence: {sorted(facts)}")
     with tarfile.open(sdist) as archive:
         packed = {name.split("/", 1)[1] for name in archive.getnames()}
-    wanted = tracked("src", "README.md", "LICENSE", "THIRD-PARTY.md", "ARCHITECTURE.md", "pyproject.toml", ".gitignore")
+    wanted = tracked(
+        "src",
+        "README.md",
+        "LICENSE",
+        "THIRD-PARTY.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "pyproject.toml",
+        ".gitignore",
+    )
     if packed ^ wanted != {"PKG-INFO"}:
         raise AssertionError(f"{sdist.name} differs from what it should hold: {sorted(packed ^ wanted)}")
 

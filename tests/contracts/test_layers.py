@@ -95,6 +95,14 @@ def reachable(part: str) -> set[str]:
     return seen
 
 
+def test_the_page_shows_these_layers():
+    page = (SRC.parents[1] / "ARCHITECTURE.md").read_text()
+    shown = page.split("## Layers")[1].split("\n\n")[2]
+    assert [set(line.split()) for line in shown.splitlines()] == LAYERS
+    for part in RANK:
+        assert f"`{part}/`" in page or f"`{part}.py`" in page, part
+
+
 def test_every_part_has_a_layer():
     assert set(GRAPH) <= set(RANK), f"not in ARCHITECTURE.md's layers: {set(GRAPH) - set(RANK)}"
 

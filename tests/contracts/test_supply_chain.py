@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import changelog
 import minimum_versions
 import numpy as np
 import pytest
@@ -106,10 +105,3 @@ def test_third_party_notices_name_every_package_that_users_install():
     for name in (re.match(r"[\w-]+", text)[0] for text in texts):
         assert re.search(rf"\b{name}\b", notices), name
     assert all(f"`{extra}`" in notices for extra in project["optional-dependencies"])
-
-
-def test_the_changelog_takes_every_section_of_every_fragment():
-    together = changelog.collected()
-    for path in changelog.fragments():
-        for line in path.read_text().splitlines():
-            assert line in together or line.removeprefix("## ") in changelog.SECTIONS, f"{path.name}: {line}"

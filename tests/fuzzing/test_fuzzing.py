@@ -128,7 +128,16 @@ def attempt(action, allowed, case, expected="nothing"):
 def used(release):
     """Everything that can be read off a release."""
     with np.errstate(all="ignore"):
-        names = ("guarantee", "second_moment", "noise_sd", "n_eff", "location", "moment_center", "class_counts", "checksum")
+        names = (
+            "guarantee",
+            "second_moment",
+            "noise_sd",
+            "n_eff",
+            "location",
+            "moment_center",
+            "class_counts",
+            "checksum",
+        )
         for name in (*names, "class_locations", "norm_is_private", "columns", "budget"):
             getattr(release, name)
     return repr(release)

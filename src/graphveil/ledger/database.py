@@ -196,9 +196,13 @@ def _engine(url: str, path: Path | None) -> Engine:
     def connect() -> sqlite3.Connection:
         # mode=rw does not create a file; isolation_level=None leaves BEGIN to us.
         made = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None)
-        made.execute("PRAGMA synchronous = EXTRA")
-        made.execute("PRAGMA fullfsync = ON")  # where the system has it, fsync alone does not reach the disk
-        made.execute("PRAGMA foreign_keys = ON")
+        try:
+            made.execute("PRAGMA synchronous = EXTRA")
+            made.execute("PRAGMA fullfsync = ON")  # where the system has it, fsync alone does not reach the disk
+            made.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.Error:  # a damaged file; nobody else will close the connection
+            made.close()
+            raise
         return made
 
     engine = sa.create_engine(url, creator=connect, **options)

@@ -147,14 +147,26 @@ def _one(s: Any, words: Any, place: Any) -> Any:
             return -value if negative else value
 
 
+@compiled(b1(u8, *_STREAM, i8[::1], i8))
+def _make_one(s: Any, words: Any, place: Any, numbers: Any, done: Any) -> Any:
+    """Whether the words sufficed for one more number.
+
+    There is no loop inside ``try``: with Python 3.12 or newer, numba lets an exception escape from a loop's second
+    iteration.
+    """
+    try:
+        numbers[done] = _one(s, words, place)
+    except Exception:
+        return False
+    return True
+
+
 @compiled(i8(u8, *_STREAM, i8[::1], i8))
 def _fill(s: Any, words: Any, place: Any, numbers: Any, done: Any) -> Any:
     """Make numbers until there are enough or the words are used up; say how many there are."""
-    try:
-        while done < numbers.size:
-            place[1] = place[0]
-            numbers[done] = _one(s, words, place)
-            done += 1
-    except Exception:
-        return done
+    while done < numbers.size:
+        place[1] = place[0]
+        if not _make_one(s, words, place, numbers, done):
+            break
+        done += 1
     return done

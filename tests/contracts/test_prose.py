@@ -1,0 +1,43 @@
+"""Pages are wrapped alike, and say things in the words that a reader expects."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "changelog.d" / "README.md"]
+# Idioms translated from other languages, and words of our own for what the field calls otherwise.
+FOREIGN = {
+    r"\bbeforehand\b": "in advance",
+    r"\btold from\b": "distinguished from",
+    r"to the private side": "conservatively",
+    r"\bhanded to anybody\b": "published",
+    r"\b(is|are) no (numbers?|records?|names?|files?|secret|cause|signature|support)\b": "is not a",
+    r"\b(a|an) (night|number|entry|variable|worker|batch)\b(?= (and|,|\d))": "per",
+    r"\bverbs?\b": "command",
+    r"\bmended\b": "fixed",
+}
+
+
+def prose(path):
+    """Lines outside of code and tables, with their numbers."""
+    fenced = False
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        fenced ^= line.lstrip().startswith("```")
+        if not fenced and not line.startswith(("    ", "|")):
+            yield number, line
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_lines_have_at_most_120_characters(path):
+    long = [number for number, line in prose(path) if len(line) > 120 and " " in line.strip("*- ")]
+    assert not long, f"{path.name}: {long}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_words_are_those_of_the_field(path):
+    text = path.read_text()
+    for pattern, better in FOREIGN.items():
+        found = re.search(pattern, text)
+        assert not found, f"{path.name}: {found[0]!r}: say {better!r}"
