@@ -57,7 +57,9 @@ def domains(p):
 def moments(X, domain):
     p = domain.n_features
     encoder = Encoder(domain, None, shift=False)
-    return accumulate(open_source(X, domain, None), encoder, lambda: [RowMoments(MomentLayout(p, None))])
+    return accumulate(
+        open_source(X, domain, None), encoder, lambda: [RowMoments(MomentLayout(p, None), encoder.lattice)]
+    )
 
 
 def whitened_moments(X, domain):

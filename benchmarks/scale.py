@@ -69,12 +69,12 @@ def write(path, n, p, row_group=100_000):
 def ours(path, p):
     known = domain(p)
     encoder = Encoder(known, None, shift=False)
-    statistics_ = partial(_moments, p)
+    statistics_ = partial(_moments, p, encoder.lattice)
     return accumulate(open_source(path, known, None), encoder, statistics_)
 
 
-def _moments(p):
-    return [RowMoments(MomentLayout(p, None))]
+def _moments(p, lattice):
+    return [RowMoments(MomentLayout(p, None), lattice)]
 
 
 def bare(path, p):

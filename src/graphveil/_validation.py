@@ -7,7 +7,7 @@ from typing import Any
 
 from graphveil.exceptions import InvalidParameter
 
-__all__ = ["choice", "flag", "integer", "number", "text_tuple"]
+__all__ = ["choice", "flag", "integer", "number", "text", "text_tuple"]
 
 
 def number(name: str, value: Any, rule: str, low: float, high: float, *, open_ends: bool = False) -> float:
@@ -46,6 +46,13 @@ def choice(name: str, value: Any, options: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``options``."""
     if not isinstance(value, str) or value not in options:
         raise InvalidParameter.of(name, "one of " + ", ".join(map(repr, options)), value)
+    return value
+
+
+def text(name: str, value: Any) -> str:
+    """Return ``value`` if it is a string that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise InvalidParameter.of(name, "a string that is not empty", value)
     return value
 
 

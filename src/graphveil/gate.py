@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from graphveil._memory import check_memory
 from graphveil.exceptions import (
     GuaranteeError,
+    InvalidParameter,
     PrivacyWarning,
     SourceError,
     warn_caller,
@@ -32,7 +33,7 @@ from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import GaussianStep, ReleaseEvent
+from graphveil.spec.events import GaussianStep, ReleaseEvent, collision_probability
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Moments, Query
 
@@ -57,6 +58,7 @@ def release(
     assume_centered: bool = False,
     adaptive: bool = True,
     labels: Labels | None = None,
+    person: Any = None,
     mechanism: str = "default",
     allow_unproven: bool = False,
     ledger: LedgerLike | None = None,
@@ -87,6 +89,8 @@ def release(
         one noisy second moment.
     labels : Labels, optional
         Release class counts and class means too, in one round (``adaptive=False``).
+    person : array or series, optional
+        Whose row each row is, where the source has no column of it; otherwise ``Domain(person="patient_id")``.
     mechanism : {"default", "paper"}
         "paper" is Algorithm 1's noise exactly as printed, for comparison: more noise for the same guarantee.
     allow_unproven : bool, default False
@@ -125,6 +129,8 @@ def release(
     >>> print(out.guarantee)
     (1, 1e-06)-differentially private against replacing one record; the number of records, 5000, is public.
     """
+    if person is not None:
+        domain = replace(domain, person=domain.person or "person")
     options = ReleaseOptions(domain, budget, assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
     if domain.n_features is not None:
         check_memory(domain.n_features)
@@ -137,7 +143,7 @@ def release(
     from graphveil.privacy.noise import noise_source  # heavy modules load after the cheap refusals
 
     noise, versions = noise_source(options.random_state), dict(_versions())
-    source, domain = _open(source, options)
+    source, domain = _open(source, options, person)
     check_memory(source.n_features)
     if assume_centered:
         domain.check_contains_zero()
@@ -167,7 +173,7 @@ def release(
     return made
 
 
-def _open(source: Any, options: ReleaseOptions) -> "tuple[RowSource | StreamedMoments, Domain]":
+def _open(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSource | StreamedMoments, Domain]":
     """The source, with its schema checked, and the domain that has its columns."""
     from graphveil.engines import open_engine
     from graphveil.rows.sources import open_source
@@ -177,7 +183,7 @@ def _open(source: Any, options: ReleaseOptions) -> "tuple[RowSource | StreamedMo
     if isinstance(source, StreamedMoments):
         source.check_asked(domain, augment, adaptive=options.adaptive)
         return source, source.domain
-    opened = open_engine(source, domain, augment) or open_source(source, domain, augment)
+    opened = open_engine(source, domain, augment) or open_source(source, domain, augment, person)
     return opened, domain.resolve(opened.columns, opened.n_features)
 
 
@@ -203,9 +209,15 @@ class _Gate:
         self._domain, self._options, self._noise, self._charge = domain, options, noise, charge
         self._evaluator = Evaluator(source, domain, options.augment, adaptive=options.adaptive, progress=progress)
         self._whole = (self.mu, self._eta) if options.adaptive or domain.wants_private_norm else None
+        # What two people taken for one may cost comes off first; then every step gets an equal part.
+        self._ids = collision_probability(self._evaluator.count()) if domain.person is not None else 0.0
+        if self._ids > self._eta / 2.0:
+            raise InvalidParameter(
+                "There are too many people for this budget: take a smaller epsilon or a larger delta."
+            )
+        self._step_eta = (self._eta - self._ids) / _MOST_STEPS
         if self._whole is not None:
-            room = self._eta / _MOST_STEPS
-            check_room(source.n_features, cells=domain.bounds is not None, mu=self.mu, allowed_eta=room)
+            check_room(source.n_features, cells=domain.bounds is not None, mu=self.mu, allowed_eta=self._step_eta)
 
     def find_norm(self) -> Domain:
         """Spend a little on a bound of the rows' norm; return the domain that has it."""
@@ -232,7 +244,7 @@ class _Gate:
         """Answer questions, each with a share of μ², in one pass over the rows."""
         from graphveil.privacy.mechanisms import step_for
 
-        space, person, eta = self._evaluator.space, self._domain.rows_per_person, self._eta / _MOST_STEPS
+        space, person, eta = self._evaluator.space, self._domain.rows_per_person, self._step_eta
         steps = [step_for(query, space, person, self.mu * math.sqrt(share), eta) for query, share in asked]
         return self._answer([query for query, _ in asked], steps, "default")
 
@@ -255,7 +267,7 @@ class _Gate:
         return answers
 
     def _charge_once(self, first: GaussianStep, mechanism: str) -> None:
-        mu, eta = self._whole or (first.mu, first.eta)
+        mu, eta = self._whole or (first.mu, math.nextafter(first.eta + self._ids, 1.0) if self._ids else first.eta)
         budget, rounds = self._options.budget, "adaptive" if self._options.adaptive else "one"
         person, neighbours = self._domain.rows_per_person, self._domain.neighbours
         self.event = ReleaseEvent(
@@ -268,6 +280,7 @@ class _Gate:
             person,
             neighbours,
             seeded=self._noise.seeded,
+            by_person=self._domain.person is not None,
         )
         self._charge(self.event)
 

@@ -38,7 +38,7 @@ NEVER_REACH = [
 ONLY_IN = {
     "numpy.random": ("privacy/noise.py", "_random.py", "simulate/"),
     "opendp": (),
-    "urandom": ("privacy/discrete_gaussian.py",),
+    "urandom": ("privacy/discrete_gaussian.py", "rows/people.py"),
     "pickle": (),
     "sqlalchemy": ("ledger/",),
 }

@@ -18,7 +18,8 @@ class Total(Statistic):
     def __init__(self, width):
         self.moments = ExactMoments(width)
 
-    def update(self, encoded):
+    def update(self, encoded, weights=None):
+        assert weights is None
         self.moments.update(encoded)
 
     def merge(self, other):
@@ -39,8 +40,8 @@ def exact_sums(source, domain, make, augment=None):
     blocks = open_source(source, domain, augment)
     domain = domain.resolve(blocks.columns, blocks.n_features)
     encoder = Encoder(domain, augment, shift=augment is not None)
-    n_rows, found = accumulate(blocks, encoder, lambda: make(encoder))
-    return n_rows, found, encoder, MomentLayout(blocks.n_features, augment)
+    seen, found = accumulate(blocks, encoder, lambda: make(encoder))
+    return seen.rows, found, encoder, MomentLayout(blocks.n_features, augment)
 
 
 def exact_moments(source, domain, augment=None):

@@ -56,7 +56,9 @@ class Account:
         from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
 
         mu, eta, person = analytic_mu(options.budget), grid_eta_budget(options.budget), options.domain.rows_per_person
-        expected = ReleaseEvent(options.budget, mu, eta, "default", "one", 1, person, "replace", seeded=False)
+        by_person = options.domain.person is not None
+        facts = (options.budget, mu, eta, "default", "one", 1, person, "replace")
+        expected = ReleaseEvent(*facts, seeded=False, by_person=by_person)
         check_affordable(self._dataset, expected)
 
     def charge(self, event: ReleaseEvent) -> None:

@@ -114,6 +114,12 @@ def check_fits(connection: Connection, account: Any, event: ReleaseEvent) -> Bal
     """The balance after an event; raises if that is more than the account's budget."""
     budget, before = statement_of(connection, account)
     balance = before.plus(event)
+    if not balance.adds_up:
+        raise LedgerError(
+            f"{account.name!r} has releases that protect people with all their records (person=) and others that "
+            "protect a given number of records; what these cost one person cannot be added up. Nothing was charged. "
+            "Release in the same way as before, or open another account if these are other people."
+        )
     if not event.seeded and not balance.keeps(budget):
         raise _exceeded(account.name, budget, before, event)
     return balance

@@ -20,6 +20,7 @@ from graphveil.spec.gdp import epsilon_from_mu
 from graphveil.spec.rounding import float_round_up, format_round_down, format_round_up, sqrt_round_up
 
 __all__ = [
+    "ALL_ROWS",
     "Balance",
     "PrivacySpend",
     "check_room_for_releases",
@@ -28,6 +29,7 @@ __all__ = [
     "largest_epsilon",
 ]
 
+ALL_ROWS = 0  # stands for the rows of a person, however many, where a column told whose they are
 _LEAST_RELEASES = 100  # that the lattice's share of a total budget must have room for
 
 
@@ -73,7 +75,7 @@ class Balance:
         """The balance after ``event``."""
         if event.seeded:
             return Balance(self.sums, self.seeded + 1)
-        return self.plus_amount(event.mu, event.eta, event.rows_per_person)
+        return self.plus_amount(event.mu, event.eta, ALL_ROWS if event.by_person else event.rows_per_person)
 
     def plus_amount(self, mu: float, eta: float, rows_per_person: int) -> "Balance":
         """The balance after an unseeded event of this cost."""
@@ -90,7 +92,12 @@ class Balance:
     def mu_square(self) -> Fraction:
         """Σμ² of everything together; a release for people with k rows costs one with K rows ⌈K/k⌉ times its μ."""
         most = self.rows_per_person
-        return sum((mu_square * (-(-most // k)) ** 2 for k, (mu_square, _) in self.sums.items()), Fraction(0))
+        return sum((mu_square * _times(most, k) ** 2 for k, (mu_square, _) in self.sums.items()), Fraction(0))
+
+    @property
+    def adds_up(self) -> bool:
+        """False where some releases protect people with all their rows, and others so many rows of them."""
+        return ALL_ROWS not in self.sums or len(self.sums) == 1
 
     @property
     def eta(self) -> Fraction:
@@ -116,6 +123,10 @@ class Balance:
         """Undo :meth:`to_dict`."""
         sums = {int(k): (Fraction(mu_square), Fraction(eta)) for k, (mu_square, eta) in content["sums"].items()}
         return cls(sums, int(content["seeded"]))
+
+
+def _times(most: int, rows_per_person: int) -> int:
+    return 1 if most == rows_per_person else -(-most // rows_per_person)
 
 
 def check_room_for_releases(budget: Budget) -> None:

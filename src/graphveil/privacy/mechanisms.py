@@ -68,19 +68,21 @@ def _equal_law(name: str, count: int, delta: float, mu: float, allowed_eta: floa
 
 
 def _norm_law(query: NormCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
-    return _equal_law("counts", query.edges.size + 1, sensitivity.histogram_sensitivity(rows_per_person), *budget)
+    delta = space.weight_unit * sensitivity.histogram_sensitivity(rows_per_person)
+    return _equal_law("counts", query.edges.size + 1, delta, *budget)
 
 
 def _cell_law(query: CellCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
     count = query.columns.size * sum(2**level for level in CELL_LEVELS)
-    return _equal_law("cells", count, sensitivity.cell_sensitivity(query.columns.size, rows_per_person), *budget)
+    delta = space.weight_unit * sensitivity.cell_sensitivity(query.columns.size, rows_per_person)
+    return _equal_law("cells", count, delta, *budget)
 
 
 def _mean_law(query: ColumnMeans, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
     which = query.columns.astype(int)
     widths, weights = _integers((query.high - query.low)[which]), _integers(query.weights)
     delta = sensitivity.mean_sensitivity(widths, weights, space.known_lattice.row_square, rows_per_person)
-    return _equal_law("means", which.size, delta, *budget)
+    return _equal_law("means", which.size, space.weight_unit * delta, *budget)
 
 
 def _square_law(query: ColumnSquares, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
@@ -88,7 +90,7 @@ def _square_law(query: ColumnSquares, space: RowSpace, rows_per_person: int, *bu
     farthest = np.maximum(query.high - query.centre, query.centre - query.low)
     reaches, weights, centre = (_integers(v) for v in (farthest[which], query.weights, query.centre))
     delta = sensitivity.square_sensitivity(reaches, weights, centre, space.known_lattice.row_square, rows_per_person)
-    return _equal_law("squares", which.size, delta, *budget)
+    return _equal_law("squares", which.size, space.weight_unit * delta, *budget)
 
 
 # What each query costs.

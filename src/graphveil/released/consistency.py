@@ -33,7 +33,8 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
     _check_event(event, domain)
     if not event.covers(answer.step for answer in rounds):
         raise InvalidParameter("the rounds of a release must not cost more than was charged.")
-    space = RowSpace.of(domain, augment, None if event.rounds == "adaptive" else augment)
+    people = None if domain.person is None else event.n_samples
+    space = RowSpace.of(domain, augment, None if event.rounds == "adaptive" else augment, people)
     for answer in rounds:
         query, step = answer.query, answer.step
         _check_law(step)
@@ -45,13 +46,15 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
         if not math.isclose(answer.factor, factor, rel_tol=_ROUNDING):
             raise InvalidParameter("a round's factor is not the one of its question and the number of records.")
         for group in step.groups:
-            farthest = (event.n_samples * _reach(query, lattice) + _FARTHEST * group.sd) * factor
+            weight = space.weight_unit if query.weighted else 1
+            farthest = (event.n_samples * weight * _reach(query, lattice) + _FARTHEST * group.sd) * factor
             if not (np.abs(answer.values[group.name]) <= farthest * (1.0 + _ROUNDING)).all():
                 raise InvalidParameter("a round's answer has numbers that neither records nor noise could give.")
 
 
 def _check_event(event: ReleaseEvent, domain: Domain) -> None:
-    if (event.rows_per_person, event.neighbours) != (domain.rows_per_person, domain.neighbours):
+    said = (event.rows_per_person, event.neighbours, event.by_person)
+    if said != (domain.rows_per_person, domain.neighbours, domain.person is not None):
         raise InvalidParameter(
             "the event and the domain of a release must agree on a person's rows, and on neighbours."
         )

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from graphveil.rows.encoding import encode_mapped, map_rows, row_norms
+from graphveil.rows.encoding import encode_mapped, map_rows, row_norms, weigh_rows
 from graphveil.rows.exact_sums import ExactMoments, join_words, split_words
 from graphveil.rows.statistic import Statistic
-from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
+from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT, MomentLayout, RowGrid
 from graphveil.spec.queries import (
     CellCounts,
     ClippedTail,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Rows = NDArray[np.float64]
+    Weights = NDArray[np.int64]
 
 _CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer
 _SMALL = 10**6  # multiplications up to which OpenBLAS takes a kernel for small matrices, faster by a third
@@ -43,13 +44,16 @@ __all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMo
 class RowMoments(Statistic):
     """Moments of the rows of the domain, with what the release appends to them."""
 
-    __slots__ = ("_layout", "_moments")
+    __slots__ = ("_layout", "_moments", "_row_square")
 
-    def __init__(self, layout: MomentLayout) -> None:
-        self._layout = layout
+    def __init__(self, layout: MomentLayout, lattice: RowGrid) -> None:
+        self._layout, self._row_square = layout, lattice.row_square
         self._moments = ExactMoments(layout.size)
 
-    def update(self, encoded: "Rows") -> None:
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
+        if weights is not None:
+            encoded = encoded.copy()  # other statistics are to see it too
+            weigh_rows(encoded, weights, self._layout.n_features, self._row_square)
         self._moments.update(encoded)
 
     def merge(self, other: Self) -> None:
@@ -97,23 +101,27 @@ class MappedMoments(Statistic):
     ``edge`` is what no coordinate of the rows exceeds, if that is known: a window that is as wide need not be applied.
     """
 
-    __slots__ = ("_arguments", "_constant", "_encoded", "_layout", "_mapped", "_moments")
+    __slots__ = ("_arguments", "_constant", "_encoded", "_layout", "_mapped", "_moments", "_row_square")
 
     def __init__(
         self, query: Moments | ClippedTail, lattice: RowGrid, layout: MomentLayout, edge: float = math.inf
     ) -> None:
         assert query.row_map is not None
         self._mapped, self._layout, self._constant = _Mapped(query.row_map, edge), layout, lattice.constant
+        self._row_square = lattice.row_square
         inner, norm = (query.inner, query.outer) if isinstance(query, ClippedTail) else (0.0, query.radius)
         self._arguments = (inner, norm, lattice.ball, float(lattice.row_square))
         self._encoded = np.empty((0, layout.size))
         self._moments = ExactMoments(layout.size)
 
-    def update(self, encoded: "Rows") -> None:
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
         if len(self._encoded) < len(encoded):
             self._encoded = np.full((len(encoded), self._layout.size), float(self._constant))
         out = self._encoded[: len(encoded)]
         encode_mapped(encoded, *self._mapped.arguments, self._mapped.product, *self._arguments, out)
+        if weights is not None:
+            out[:, encoded.shape[1] :] = self._constant
+            weigh_rows(out, weights, encoded.shape[1], self._row_square)
         self._moments.update(out)
 
     def merge(self, other: Self) -> None:
@@ -138,7 +146,7 @@ class NormCounter(Statistic):
         self._mapped, self._edges = None if query.row_map is None else _Mapped(query.row_map, edge), query.edges
         self._counts = np.zeros(query.edges.size + 1, dtype=np.int64)
 
-    def update(self, encoded: "Rows") -> None:
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
         norms = np.empty(len(encoded))
         if self._mapped is None:
             row_norms(encoded, norms)
@@ -146,7 +154,7 @@ class NormCounter(Statistic):
             for place, exact in self._mapped.pieces(encoded):
                 row_norms(exact, norms[place])
         bins = np.searchsorted(self._edges, norms, side="right")
-        self._counts += np.bincount(bins, minlength=self._counts.size)
+        self._counts += _count_in_bins(bins, weights, self._counts.size)
 
     def merge(self, other: Self) -> None:
         self._counts += other._counts
@@ -162,21 +170,37 @@ class NormCounter(Statistic):
 
 
 class ColumnTotals(Statistic):
-    """Σk and Σk² of every column inside a window: enough for means, and for squares about any centre."""
+    """Σk and Σk² of every column inside a window: enough for means, and for squares about any centre.
 
-    __slots__ = ("_high", "_low", "_rows", "_squares", "_sums")
+    Where rows have weights, Σwk, Σwk² and Σw. Then ``n_people`` is public, and Σw less than 2²⁰ times that by what
+    rounding weights down has lost: a mean is about the point of the window next to zero, which makes up for it.
+    """
 
-    def __init__(self, low: "Rows", high: "Rows") -> None:
-        self._low, self._high, self._rows = low, high, 0
+    __slots__ = ("_high", "_low", "_n_people", "_rows", "_squares", "_sums")
+
+    def __init__(self, low: "Rows", high: "Rows", n_people: int | None = None) -> None:
+        self._low, self._high, self._n_people, self._rows = low, high, n_people, 0
         self._sums = np.zeros(low.size, dtype=object)
         self._squares = np.zeros(low.size, dtype=object)
 
-    def update(self, encoded: "Rows") -> None:
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
         inside = np.clip(encoded, self._low, self._high)
+        if weights is not None:
+            return self._update_weighted(inside, weights)
         self._rows += len(inside)
         self._sums = self._sums + inside.sum(axis=0).astype(np.int64).astype(object)
         # At most 2¹³ rows of squares of at most 2⁴⁰: the float sum is exact.
         self._squares = self._squares + (inside**2).sum(axis=0).astype(np.int64).astype(object)
+
+    def _update_weighted(self, inside: "Rows", weights: "Weights") -> None:
+        # Weights are at most 2²⁰, and so are coordinates and the halves of their squares: over 2¹³ rows every partial
+        # sum of products is an integer of at most 2⁵³.
+        squares, w = inside**2, weights.astype(np.float64)
+        upper = np.floor(squares / PERSON_WEIGHT)
+        lower = squares - upper * PERSON_WEIGHT
+        self._rows += int(weights.sum())
+        self._sums = self._sums + _whole(w @ inside)
+        self._squares = self._squares + _whole(w @ upper) * PERSON_WEIGHT + _whole(w @ lower)
 
     def merge(self, other: Self) -> None:
         self._rows += other._rows
@@ -198,6 +222,9 @@ class ColumnTotals(Statistic):
         which = query.columns.astype(np.intp)
         weights, sums = _whole(query.weights), self._sums[which]
         if isinstance(query, ColumnMeans):
+            if self._n_people is not None:
+                origin = _whole(np.clip(0.0, self._low, self._high))[which]
+                sums = sums + (self._n_people * PERSON_WEIGHT - self._rows) * origin
             return {"means": weights * sums}
         centre = _whole(query.centre)[which]
         return {"squares": weights * (self._squares[which] - 2 * centre * sums + self._rows * centre * centre)}
@@ -213,12 +240,12 @@ class CellCounter(Statistic):
         self._levels = levels
         self._counts = np.zeros((self._columns.size, 2 ** CELL_LEVELS[0]), dtype=np.int64)
 
-    def update(self, encoded: "Rows") -> None:
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
         finest = CELL_LEVELS[0]
         steps = encoded[:, self._columns].astype(np.int64) + self._levels
         cells = (steps << finest) // (2 * self._levels + 1)
         size = self._counts.shape[1]
-        self._counts += np.stack([np.bincount(column, minlength=size) for column in cells.T])
+        self._counts += np.stack([_count_in_bins(column, weights, size) for column in cells.T])
 
     def merge(self, other: Self) -> None:
         self._counts += other._counts
@@ -236,6 +263,12 @@ class CellCounter(Statistic):
             for level in CELL_LEVELS
         ]
         return {"cells": np.concatenate(coarser, axis=1).ravel().astype(object)}
+
+
+def _count_in_bins(bins: "NDArray[np.int64]", weights: "Weights | None", size: int) -> "NDArray[np.int64]":
+    """How many rows fall into each bin, or what they weigh: of 2¹³ weights of at most 2²⁰ the float sum is exact."""
+    counts = np.bincount(bins, weights, minlength=size)
+    return counts if weights is None else counts.astype(np.int64)
 
 
 def _rows_at_a_time(p: int) -> int:
@@ -262,7 +295,7 @@ def statistic_for(query: Query, space: RowSpace) -> Statistic:
 
 
 def _column_totals(query: ColumnMeans | ColumnSquares, space: RowSpace) -> Statistic:
-    return ColumnTotals(query.low, query.high)
+    return ColumnTotals(query.low, query.high, space.n_people)
 
 
 def _cell_counter(query: CellCounts, space: RowSpace) -> Statistic:
@@ -275,7 +308,7 @@ def _norm_counter(query: NormCounts, space: RowSpace) -> Statistic:
 
 def _moments(query: Moments | ClippedTail, space: RowSpace) -> Statistic:
     lattice, layout = query.geometry(space)
-    return RowMoments(layout) if query.row_map is None else MappedMoments(query, lattice, layout, space.edge)
+    return RowMoments(layout, lattice) if query.row_map is None else MappedMoments(query, lattice, layout, space.edge)
 
 
 _STATISTICS: dict[type[Query], Callable[[Any, RowSpace], Statistic]] = {

@@ -28,6 +28,7 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import floats
 from graphveil.rows.labels import codes_of_column
+from graphveil.rows.people import Hasher, can_be_ids
 from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
@@ -50,7 +51,7 @@ def batch_rows(n_features: int) -> int:
 
 
 class Selection:
-    """Which columns of a table are features, and which is the label.
+    """Which columns of a table are features, and which one stands beside them: the label, or whose row it is.
 
     Parameters
     ----------
@@ -58,26 +59,38 @@ class Selection:
         The columns that there are.
     domain : Domain
     labels : Labels or None
+    hasher : Hasher, optional
+        That of the other parts of the same source, where there are some: one person, one key.
     """
 
-    def __init__(self, names: Sequence[str], domain: Domain, labels: Labels | None) -> None:
+    def __init__(
+        self, names: Sequence[str], domain: Domain, labels: Labels | None, hasher: Hasher | None = None
+    ) -> None:
         label = None if labels is None else labels.column
-        self.features = domain.columns if domain.columns is not None else tuple(n for n in names if n != label)
-        self.labels = labels
-        if label in self.features:
-            raise SourceError(f"Column {label!r} is the label and cannot be a feature too: take it out of the domain.")
+        self.beside = label if domain.person is None else domain.person
+        self.features = domain.columns if domain.columns is not None else tuple(n for n in names if n != self.beside)
+        self.labels, self.hasher = labels, None if domain.person is None else hasher or Hasher()
+        if self.beside in self.features:
+            what = "the label" if self.hasher is None else "the person column"
+            raise SourceError(
+                f"Column {self.beside!r} is {what} and cannot be a feature too: take it out of the domain."
+            )
 
     @property
     def wanted(self) -> list[str]:
         """All columns that are read."""
-        if self.labels is None or self.labels.column is None:
-            return [*self.features]
-        return [*self.features, self.labels.column]
+        return [*self.features] if self.beside is None else [*self.features, self.beside]
 
-    def without_labels(self) -> "Selection":
-        """The features alone."""
+    def features_alone(self) -> "Selection":
+        """Without the column beside them."""
         alone = copy(self)
-        alone.labels = None
+        alone.labels = alone.hasher = alone.beside = None
+        return alone
+
+    def person_alone(self) -> "Selection":
+        """The person column, without the features."""
+        alone = copy(self)
+        alone.features = ()
         return alone
 
     def check_names(self, names: Sequence[str]) -> None:
@@ -121,21 +134,33 @@ class Selection:
                     f"Column {name!r} has type {kinds[name]}, which is not read as a number. Convert it where you know "
                     "what it means, or leave it out: name the columns to use in bounds, or in Domain(columns=...)."
                 )
-        label = None if self.labels is None else self.labels.column
-        if label is not None and not _is_label(kinds[label]):
-            raise SourceError(f"The label column {label!r} has type {kinds[label]}: use strings or integers.")
+        if self.hasher is not None and not can_be_ids(kinds[str(self.beside)]):
+            raise SourceError(
+                f"The person column {self.beside!r} has type {kinds[str(self.beside)]}, for which being the same is "
+                "not exact: use integers, text or bytes."
+            )
+        if self.hasher is None and self.beside is not None and not _is_label(kinds[self.beside]):
+            kind = kinds[self.beside]
+            raise SourceError(f"The label column {self.beside!r} has type {kind}: use strings or integers.")
 
     def blocks(self, batch: Any) -> "Iterator[Block]":
-        """Rows of a record batch, a slab at a time, with their class numbers."""
+        """Rows of a record batch, a slab at a time, with their class numbers or the keys of their people."""
         call_sanitized(batch.validate, "read")  # pyarrow does not look whether a file has as many bytes as it says
-        codes = None
-        if self.labels is not None:
-            codes = codes_of_column(batch.column(self.labels.column), self.labels)
+        beside: NDArray[Any] | None = None
+        if self.hasher is not None:
+            beside = self.keys(batch)
+        elif self.labels is not None:
+            beside = codes_of_column(batch.column(self.labels.column), self.labels)
         columns = [call_sanitized(partial(floats, batch.column(name)), "read") for name in self.features]
-        yield from _slabs(columns, codes)
+        yield from _slabs(columns, beside)
+
+    def keys(self, batch: Any) -> "NDArray[np.uint64]":
+        """Whose rows those of a record batch are."""
+        assert self.hasher is not None
+        return self.hasher.keys_of_column(batch.column(self.beside))
 
 
-def _slabs(columns: "list[NDArray[np.float64]]", codes: "NDArray[np.intp] | None") -> "Iterator[Block]":
+def _slabs(columns: "list[NDArray[np.float64]]", beside: "NDArray[Any] | None") -> "Iterator[Block]":
     """Columns become rows, a few at a time."""
     n_rows = len(columns[0])
     step = max(1, _SLAB_BYTES // (8 * len(columns)))
@@ -144,7 +169,7 @@ def _slabs(columns: "list[NDArray[np.float64]]", codes: "NDArray[np.intp] | None
         rows = np.empty((min(step, n_rows - start), len(columns)))
         for j, column in enumerate(columns):
             rows[:, j] = column[part]
-        yield rows, None if codes is None else codes[part]
+        yield rows, None if beside is None else beside[part]
 
 
 def value_types(schema: Any) -> dict[str, Any]:

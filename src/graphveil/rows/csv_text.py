@@ -195,7 +195,8 @@ class _Reader:
     """Records become rows of the columns that are wanted."""
 
     def __init__(self, names: list[str], selection: Selection, separator: str) -> None:
-        self._separator, self._labels = separator, selection.labels
+        self._separator, self._labels, self._hasher = separator, selection.labels, selection.hasher
+        self._beside = selection.beside is not None
         self._n_features = len(selection.features)
         places = {name: place for place, name in enumerate(names)}
         self._slots = np.full(len(names), -1, dtype=np.int32)
@@ -207,7 +208,7 @@ class _Reader:
         most = min(batch_rows(p), block.count(b"\n"))
         text, ends = np.empty(data.size, np.uint8), np.zeros(most * p + 1, np.int32)
         places, counts = np.empty(most * p, np.int64), np.empty(2, np.int64)
-        labelled = self._labels is not None
+        labelled = self._beside
         label, label_ends = np.empty(data.size * labelled, np.uint8), np.zeros(most * labelled + 1, np.int32)
         while start < data.size:
             rows = np.empty((most, p))
@@ -218,10 +219,12 @@ class _Reader:
             n_rows, n_long = counts.tolist()
             if n_long:
                 rows.ravel()[places[:n_long]] = call_sanitized(partial(_cast, text, ends, n_long), "read")
-            codes = None
-            if self._labels is not None:
-                codes = codes_of_text(_arrow(label, label_ends, n_rows, "binary"), self._labels)
-            yield rows[:n_rows], codes
+            beside: NDArray[Any] | None = None
+            if self._hasher is not None:
+                beside = self._hasher.keys_of_text(label, label_ends[: n_rows + 1].astype(np.int64))
+            elif self._labels is not None:
+                beside = codes_of_text(_arrow(label, label_ends, n_rows, "binary"), self._labels)
+            yield rows[:n_rows], beside
 
 
 def _cast(text: "NDArray[np.uint8]", ends: "NDArray[np.int32]", count: int) -> "NDArray[np.float64]":

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401 - the BLAS of `np.dot` in compiled code: here before its threads are limited
-from numba import b1, f8, void
+from numba import b1, f8, i8, void
 from numba.core.types import Array
 
 from graphveil._compiled import compiled
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
-from graphveil.spec.quantization import RowGrid
+from graphveil.spec.quantization import PERSON_WEIGHT, RowGrid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +42,7 @@ __all__ = [
     "map_rows",
     "project_to_ball",
     "row_norms",
+    "weigh_rows",
 ]
 
 # Differences that vanish on any lattice become zero before they are multiplied: a processor takes ten times as long for
@@ -171,6 +172,27 @@ def encode_mapped(  # type: ignore[no-untyped-def]  # pragma: no cover - compile
         exact = product[: end - start]
         map_rows(rows[start:end], cuts, low, high, matrix, offset, inside[: end - start], exact)
         project_to_ball(exact, inner, norm, ball, row_square, out[start:end])
+
+
+@compiled(void(f8[:, ::1], i8[::1], i8, i8), error_model="numpy")
+def weigh_rows(rows, weights, n_features, row_square):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Scale integer rows by √(w/2²⁰) and round, so that Σ k² ≤ ``row_square``·w/2²⁰, and c² too for what is appended.
+
+    ``row_square`` and c² are at most 2⁴⁰, and w at most 2²⁰: the products are exact in 64 bits.
+    """
+    for i in range(rows.shape[0]):
+        root, most = np.sqrt(weights[i] / PERSON_WEIGHT), float(row_square * weights[i] // PERSON_WEIGHT)
+        for j in range(n_features):
+            rows[i, j] = np.rint(rows[i, j] * root)
+        square = _exact_square_norm(rows, i, n_features)
+        while square > most:  # by rounding, of a row as long as can be: a step off each coordinate is enough
+            shorter = np.sqrt(most / square) * (1.0 - 2.0**-40)
+            for j in range(n_features):
+                rows[i, j] = np.trunc(rows[i, j] * shorter)
+            square = _exact_square_norm(rows, i, n_features)
+        for j in range(n_features, rows.shape[1]):
+            appended = i8(rows[i, j]) * i8(rows[i, j]) * weights[i] // PERSON_WEIGHT
+            rows[i, j] = np.floor(np.sqrt(float(appended)))  # of an integer below 2⁵³ the floor of the root is exact
 
 
 @compiled(void(f8[:, ::1], f8[::1]))

@@ -15,7 +15,9 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.accumulators import ColumnTotals, statistic_for
 from graphveil.rows.encoding import Encoder, IdentityEncoder
-from graphveil.rows.parallel import accumulate
+from graphveil.rows.parallel import Tally, accumulate
+from graphveil.rows.partitions import Partitions
+from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic, Unreleased
 from graphveil.rows.streaming import StreamedMoments
@@ -59,14 +61,18 @@ class Evaluator(Unreleased):
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._source, self._augment, self._adaptive, self._progress = source, augment, adaptive, progress
-        self._n_rows = 0
+        self._seen: Tally | None = None
+        self._people: People | None = None
         self._totals: dict[bytes, Statistic] = {}  # sums of columns by window: means and squares share them
         self.use(domain)
 
     def use(self, domain: Domain) -> None:
         """Encode rows by this domain from now on: its norm may have been found meanwhile."""
         appended = None if self._adaptive else self._augment
-        self.space = RowSpace.of(domain, self._augment, appended)
+        if domain.person is not None and self._people is None:
+            self._people = self._count_people()
+        n_people = None if self._people is None else self._people.count()
+        self.space = RowSpace.of(domain, self._augment, appended, n_people)
         self._encoder: Encoder | IdentityEncoder = (
             IdentityEncoder(self.space.n_features)
             if domain.wants_private_norm
@@ -79,17 +85,19 @@ class Evaluator(Unreleased):
         return self._source.cached()
 
     def count(self) -> int:
-        """Number of rows; every later pass must find as many."""
-        if self._n_rows > 0:
-            return self._n_rows
+        """Number of people, if a column tells them apart, or else of rows; every later pass must find the same."""
+        return self._people.count() if self._people is not None else self._count_rows().rows
+
+    def _count_rows(self) -> Tally:
+        if self._seen is not None:
+            return self._seen
         if isinstance(self._source, StreamedMoments) or self._source.knows_count or self.space.lattice is None:
-            self._check_count(self._source.count())
-        else:
-            # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
-            edge = np.full(self.space.n_features, self.space.lattice.edge)
-            (totals,) = self._sum([partial(ColumnTotals, -edge, edge)])
-            self._totals[_window_key(-edge, edge)] = totals
-        return self._n_rows
+            return self._check_seen(Tally(self._source.count()))
+        # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
+        edge = np.full(self.space.n_features, self.space.lattice.edge)
+        (totals,) = self._sum([partial(ColumnTotals, -edge, edge)])
+        self._totals[_window_key(-edge, edge)] = totals
+        return self._count_rows()
 
     def evaluate(self, queries: list[Query]) -> list[Statistic]:
         """A statistic that holds the exact answer to each query, in one pass (none, if earlier sums hold it)."""
@@ -106,16 +114,32 @@ class Evaluator(Unreleased):
     def _sum(self, factories: list[Callable[[], Statistic]]) -> list[Statistic]:
         """One pass. Factories are made of public facts alone, because engines send them to the rows."""
         assert isinstance(self._source, RowSource)
-        n_rows, found = accumulate(self._source, self._encoder, partial(_call_all, factories), self._progress)
-        self._check_count(n_rows)
+        make = partial(_call_all, factories)
+        seen, found = accumulate(self._source, self._encoder, make, self._progress, self._people)
+        self._check_seen(seen)
         return found
 
-    def _check_count(self, n_rows: int) -> None:
-        if n_rows == 0:
+    def _count_people(self) -> People:
+        if not isinstance(self._source, RowSource) or isinstance(self._source, Partitions):
+            raise SourceError("These rows are on other machines, where a person column is not supported yet.")
+        people, seen = People(), Tally()
+        for keys in self._source.iter_people():
+            people.add(keys)
+            seen.rows += len(keys)
+        seen.owners = people.checksum
+        self._check_seen(seen)
+        return people
+
+    def _check_seen(self, seen: Tally) -> Tally:
+        if seen.rows == 0:
             raise SourceError("The source has no rows.")
-        if self._n_rows not in (0, n_rows):
-            raise SourceError("The source changed between two passes over its rows: it has another number of them.")
-        self._n_rows = n_rows
+        if self._seen not in (None, seen):
+            raise SourceError(
+                "The source changed between two passes over its rows: it has another number of them, or they belong to "
+                "others."
+            )
+        self._seen = seen
+        return seen
 
 
 def _call_all(factories: list[Callable[[], Statistic]]) -> list[Statistic]:

@@ -21,6 +21,9 @@ from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from graphveil.rows.sources import Block, DecodeTask
 
 __all__ = ["Files", "column_kinds"]
@@ -61,6 +64,10 @@ class Files(RowSource):
         for file in self._files:
             yield from file.iter_tasks(self._selection)
 
+    def iter_people(self) -> "Iterator[NDArray[np.uint64]]":
+        for file in self._files:
+            yield from file.iter_people(self._selection)
+
     def count(self) -> int:
         return sum(file.count(self._selection) for file in self._files)
 
@@ -92,6 +99,13 @@ class _File(Unreleased):
     @abstractmethod
     def iter_tasks(self, selection: Selection) -> "Iterator[Block | DecodeTask]":
         """Start a pass."""
+
+    def iter_people(self, selection: Selection) -> "Iterator[NDArray[np.uint64]]":
+        """Start a pass over the keys of people."""
+        for task in self.iter_tasks(selection):
+            for _, keys in task() if callable(task) else [task]:
+                assert keys is not None
+                yield keys
 
     @abstractmethod
     def count(self, selection: Selection) -> int:
@@ -136,6 +150,10 @@ class _Typed(_File):
         for batch in iterate_sanitized(self._batches(selection), self.path):
             yield partial(selection.blocks, batch)
 
+    def iter_people(self, selection: Selection) -> "Iterator[NDArray[np.uint64]]":
+        for batch in iterate_sanitized(self._batches(selection.person_alone()), self.path):
+            yield selection.keys(batch)
+
 
 class _Parquet(_Typed):
     def _open(self) -> Any:
@@ -151,7 +169,7 @@ class _Parquet(_Typed):
 
     def _batches(self, selection: Selection) -> Any:
         with self._open() as file:
-            yield from file.iter_batches(batch_size=batch_rows(len(selection.features)), columns=selection.wanted)
+            yield from file.iter_batches(batch_size=batch_rows(len(selection.wanted)), columns=selection.wanted)
 
     def count(self, selection: Selection) -> int:
         return int(call_sanitized(self._n_rows, self._named("opened")))
@@ -176,7 +194,7 @@ class _Ipc(_Typed):
         return self._open().schema
 
     def _batches(self, selection: Selection) -> Any:
-        schema, rows = self._schema(), batch_rows(len(selection.features))
+        schema, rows = self._schema(), batch_rows(len(selection.wanted))
         reader = self._open(sorted(schema.get_field_index(name) for name in selection.wanted))
         numbered = hasattr(reader, "get_batch")
         for batch in map(reader.get_batch, range(reader.num_record_batches)) if numbered else reader:

@@ -9,6 +9,7 @@ p² numbers, so one sum with a threaded BLAS is both faster and smaller.
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import chain, islice
 from queue import Empty, Full, Queue
 from threading import Event
@@ -21,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from graphveil.exceptions import GuaranteeError
 from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.partitions import Partitions
+from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic
 from graphveil.spec.quantization import EXACT_ROWS
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from graphveil.rows.sources import Block, DecodeTask
 
-__all__ = ["accumulate", "as_floats", "sum_blocks"]
+__all__ = ["Tally", "accumulate", "as_floats", "sum_blocks"]
 
 _PIECE_ENTRIES = 2**18  # 2 MB of encoded rows stay near a core's cache,
 _PIECE_ROWS = 2**10  # but the BLAS wants its sums at least this long
@@ -39,8 +41,22 @@ _WIDE = 1024
 Encoding = Encoder | IdentityEncoder
 # Called once per piece, and in the end, with the number of rows that are summed so far.
 Progress = Callable[[int], None]
-Tally = list[int]
-Sums = tuple[int, list[Statistic]]
+
+
+@dataclass(eq=True)
+class Tally:
+    """What every pass must find again: how many rows there are, and a checksum of whose they are."""
+
+    rows: int = 0
+    owners: int = 0
+
+    def add(self, other: "Tally") -> None:
+        """Add what another thread has seen."""
+        self.rows += other.rows
+        self.owners = (self.owners + other.owners) % 2**64
+
+
+Sums = tuple[Tally, list[Statistic]]
 
 
 def accumulate(
@@ -48,8 +64,12 @@ def accumulate(
     encoder: Encoding,
     statistics: Callable[[], list[Statistic]],
     progress: Progress | None = None,
+    people: People | None = None,
 ) -> Sums:
-    """Number of rows, and every statistic over all of them; an interruption stops within one piece."""
+    """What was seen, and every statistic over all rows; an interruption stops within one piece.
+
+    With ``people``, rows come with the keys of theirs, and count by their weights.
+    """
     if isinstance(blocks, Partitions):
         return blocks.accumulate(encoder, statistics, progress)
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -57,13 +77,13 @@ def accumulate(
     begun = list(islice(pieces, 2))
     pieces = chain(begun, pieces)
     if encoder.width > _WIDE or workers == 1 or len(begun) < 2:  # threads take longer to start than one piece to sum
-        tally = [0]
-        n_rows, totals = _sum(_reported(pieces, [tally], progress), encoder, statistics(), tally)
+        tally = Tally()
+        seen, totals = _sum(_reported(pieces, [tally], progress), encoder, statistics(), tally, people)
     else:
-        n_rows, totals = _sum_together(pieces, encoder, statistics, progress, workers)
+        seen, totals = _sum_together(pieces, encoder, statistics, progress, workers, people)
     if progress is not None:
-        progress(n_rows)
-    return n_rows, totals
+        progress(seen.rows)
+    return seen, totals
 
 
 def _sum_together(
@@ -72,31 +92,34 @@ def _sum_together(
     statistics: Callable[[], list[Statistic]],
     progress: Progress | None,
     workers: int,
+    people: People | None,
 ) -> Sums:
     """Every worker has its own sums; they are merged in the end."""
     waiting: Queue[Block | DecodeTask | None] = Queue(maxsize=2 * workers)
     over = Event()
-    tallies: list[Tally] = [[0] for _ in range(workers)]
+    tallies = [Tally() for _ in range(workers)]
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         try:
-            futures = [pool.submit(_sum, _taken(waiting, over), encoder, statistics(), tally) for tally in tallies]
+            futures = [
+                pool.submit(_sum, _taken(waiting, over), encoder, statistics(), tally, people) for tally in tallies
+            ]
             for piece in _reported(pieces, tallies, progress):
                 _hand_over(waiting, piece, futures)
             for _ in futures:
                 _hand_over(waiting, None, futures)
-            (n_rows, totals), *others = [future.result() for future in futures]
+            (seen, totals), *others = [future.result() for future in futures]
         finally:
             over.set()  # whatever happened, and however often it is interrupted: no worker waits for more
-    for more_rows, parts in others:
-        n_rows += more_rows
+    for more, parts in others:
+        seen.add(more)
         for total, part in zip(totals, parts, strict=True):
             total.merge(part)
-    return n_rows, totals
+    return seen, totals
 
 
 def sum_blocks(blocks: "Iterator[Block]", encoder: Encoding, statistics: list[Statistic]) -> Sums:
     """The same of given blocks, in this thread."""
-    return _sum(blocks, encoder, statistics, [0])
+    return _sum(blocks, encoder, statistics, Tally(), None)
 
 
 def _reported(
@@ -106,7 +129,7 @@ def _reported(
     for piece in pieces:
         yield piece
         if progress is not None:
-            progress(sum(tally[0] for tally in tallies))
+            progress(sum(tally.rows for tally in tallies))
 
 
 def _taken(waiting: "Queue[Block | DecodeTask | None]", over: Event) -> "Iterator[Block | DecodeTask]":
@@ -135,7 +158,13 @@ def _hand_over(
             continue
 
 
-def _sum(pieces: "Iterator[Block | DecodeTask]", encoder: Encoding, statistics: list[Statistic], tally: Tally) -> Sums:
+def _sum(
+    pieces: "Iterator[Block | DecodeTask]",
+    encoder: Encoding,
+    statistics: list[Statistic],
+    tally: Tally,
+    people: People | None,
+) -> Sums:
     # In kernels that are not compiled integers of numpy overflow, and a value decides whether that is an error.
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         raise GuaranteeError(
@@ -144,15 +173,21 @@ def _sum(pieces: "Iterator[Block | DecodeTask]", encoder: Encoding, statistics: 
     step = _piece_rows(encoder.width)
     buffer = np.empty((step, encoder.width))
     for piece in pieces:
-        for rows, codes in piece() if callable(piece) else [piece]:
+        for rows, beside in piece() if callable(piece) else [piece]:
             for start in range(0, len(rows), step):
                 part = slice(start, start + step)
                 encoded = buffer[: len(rows[part])]
-                encoder.encode(as_floats(rows[part]), None if codes is None else codes[part], encoded)
+                marks, weights = None if beside is None else beside[part], None
+                if people is not None:
+                    assert marks is not None
+                    weights, owners = people.weigh(marks)
+                    marks = None
+                    tally.add(Tally(0, owners))
+                encoder.encode(as_floats(rows[part]), marks, encoded)
                 for statistic in statistics:
-                    statistic.update(encoded)
-                tally[0] += len(encoded)
-    return tally[0], statistics
+                    statistic.update(encoded, weights)
+                tally.rows += len(encoded)
+    return tally, statistics
 
 
 def _piece_rows(width: int) -> int:
@@ -166,12 +201,12 @@ def _pieces(blocks: RowSource, width: int) -> "Iterator[Block | DecodeTask]":
         if callable(block):
             yield block
             continue
-        rows, codes = block
+        rows, beside = block
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             # A worker looks at a piece later, when the source may have filled the memory of a batch anew.
             piece = rows[part].copy() if blocks.reuses_buffer else rows[part]
-            yield piece, None if codes is None else codes[part]
+            yield piece, None if beside is None else beside[part]
 
 
 def as_floats(rows: "NDArray[np.generic]") -> "NDArray[np.float64]":

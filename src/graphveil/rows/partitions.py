@@ -45,7 +45,7 @@ class PartitionSum:
     refusal: str | None = None
 
     def __repr__(self) -> str:
-        return "<Outcome: unreleased, not shown>"
+        return "<PartitionSum: unreleased, not shown>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,10 +77,10 @@ class PartitionTask:
         try:
             self._check_version()
             opened = (self._opened(batch) for batch in batches)
-            n_rows, found = sum_blocks(
+            seen, found = sum_blocks(
                 (block for blocks in opened for block in blocks.read()), self.encoder, self.statistics()
             )
-            words = np.concatenate([[n_rows], *(statistic.to_words() for statistic in found)])
+            words = np.concatenate([[seen.rows], *(statistic.to_words() for statistic in found)])
         except SourceError as error:
             return PartitionSum((part,), nothing, str(error))
         except Exception as error:
@@ -100,7 +100,7 @@ class PartitionTask:
             raise SourceError(f"A partition is a {type(batch).__name__}; it must be an array or a data frame.")
         return blocks
 
-    def sums(self, outcome: PartitionSum) -> "Sums":
+    def sums(self, outcome: PartitionSum) -> "tuple[int, list[Statistic]]":
         """Number of rows and statistics from the words of all partitions."""
         found = self.statistics()
         ends = np.cumsum([1, *(statistic.to_words().size for statistic in found)])
@@ -147,7 +147,9 @@ class Partitions(RowSource):
     def accumulate(
         self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
     ) -> "Sums":
-        """One pass: number of rows, and every statistic over all of them."""
+        """One pass: what was seen, and every statistic over all rows."""
+        from graphveil.rows.parallel import Tally
+
         work = PartitionTask(self.domain, self.labels, encoder, statistics, installed_version())
         outcome, n_counted = self.run(work)
         if outcome.refusal is not None:
@@ -160,7 +162,7 @@ class Partitions(RowSource):
             )
         if progress is not None:
             progress(n_rows)
-        return n_rows, found
+        return Tally(n_rows), found
 
     @abstractmethod
     def run(self, work: PartitionTask) -> tuple[PartitionSum, int]:

@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows
 from graphveil.rows.labels import codes_of
+from graphveil.rows.people import Hasher
 from graphveil.rows.sanitized_errors import call_sanitized, iterate_sanitized
 from graphveil.rows.statistic import Unreleased
 from graphveil.spec.augmentation import Augment, Labels
@@ -25,7 +27,8 @@ from graphveil.spec.domain import Domain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Block = tuple[NDArray[np.generic], NDArray[np.intp] | None]
+    # Rows, and what stands beside them: class numbers, the keys of people, or nothing.
+    Block = tuple[NDArray[np.generic], NDArray[Any] | None]
     DecodeTask = Callable[[], Iterator[Block]]  # blocks still to be made, by any thread
 
 __all__ = ["RowSource", "open_batch", "open_source"]
@@ -38,7 +41,7 @@ _KINDS = (
 
 
 class RowSource(Unreleased):
-    """Rows that can be read several times: a subclass has ``fetch``, or ``read`` where there is nothing to defer."""
+    """Rows that can be read several times: subclasses have ``iter_tasks``, or ``read`` where nothing is deferred."""
 
     columns: tuple[str, ...] | None
     n_features: int
@@ -46,13 +49,19 @@ class RowSource(Unreleased):
     knows_count = False  # whether ``count`` knows without a pass over the rows
 
     def read(self) -> "Iterator[Block]":
-        """Start a new pass over all rows: (rows, class codes or None), block by block."""
+        """Start a new pass over all rows: (rows, what stands beside them), block by block."""
         for part in self.iter_tasks():
             yield from part() if callable(part) else [part]
 
     def iter_tasks(self) -> "Iterator[Block | DecodeTask]":
         """Start a new pass, and leave the work on a part that any thread may do to the caller."""
         yield from self.read()
+
+    def iter_people(self) -> "Iterator[NDArray[np.uint64]]":
+        """Start a new pass over the keys of people alone."""
+        for _, keys in self.read():
+            assert keys is not None
+            yield keys
 
     def count(self) -> int:
         """Number of rows, by a pass over them where nothing else tells."""
@@ -63,8 +72,10 @@ class RowSource(Unreleased):
         return nullcontext()
 
 
-def open_source(source: Any, domain: Domain, augment: Augment) -> RowSource:
+def open_source(source: Any, domain: Domain, augment: Augment, person: Any = None) -> RowSource:
     """Check the schema of ``source`` against the domain and make it readable.
+
+    ``person`` are ids beside the rows, where the source has no column of them.
 
     Raises
     ------
@@ -75,6 +86,10 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> RowSource:
         _match(source, domain)
         return source
     labels = augment if isinstance(augment, Labels) else None
+    if person is not None:
+        return _Beside(
+            open_source(source, replace(domain, person=None), None), Hasher().keys_of(person), "ids of people"
+        )
     given = source
     if callable(source) and not isinstance(source, Iterable):
         source = _Factory(source)
@@ -98,8 +113,8 @@ def open_source(source: Any, domain: Domain, augment: Augment) -> RowSource:
     return _Batches(source, domain, labels)
 
 
-def open_batch(source: Any, domain: Domain, labels: Labels | None) -> RowSource | None:
-    """Open an array, a frame, files or a pair (rows, labels); None for anything else."""
+def open_batch(source: Any, domain: Domain, labels: Labels | None, hasher: Hasher | None = None) -> RowSource | None:
+    """Open an array, a frame, files or a pair (rows, labels); None for anything else. All batches share ``hasher``."""
     if labels is not None and labels.column is None:
         if not isinstance(source, tuple) or len(source) != 2:
             if isinstance(source, np.ndarray) or hasattr(source, "__arrow_c_stream__"):
@@ -108,7 +123,7 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None) -> RowSource 
         rows = open_batch(source[0], domain, None)
         if rows is None:
             return None
-        return _WithLabels(rows, codes_of(source[1], labels))
+        return _Beside(rows, codes_of(source[1], labels), "labels")
     if _names_files(source):
         from graphveil.rows.files import Files
 
@@ -116,6 +131,8 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None) -> RowSource 
         _match(blocks, domain)
         return blocks
     if isinstance(source, np.ndarray):
+        if domain.person is not None:
+            raise SourceError("An array has no column of people: give the ids beside it, as person=.")
         if labels is not None:
             raise SourceError(
                 "An array has no column names: give gv.Labels no column, and a pair (rows, labels) as source."
@@ -126,7 +143,7 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None) -> RowSource 
     if type(source).__name__ == "Series":
         raise SourceError("The source is a Series, one column without a table: give a data frame, e.g. frame[['age']].")
     if hasattr(source, "__arrow_c_stream__"):
-        return _open_frame(source, domain, labels)
+        return _open_frame(source, domain, labels, hasher)
     return None
 
 
@@ -168,6 +185,10 @@ class _Frame(RowSource):
             for start in range(0, batch.num_rows, size):
                 yield partial(self._selection.blocks, batch.slice(start, size))
 
+    def iter_people(self) -> "Iterator[NDArray[np.uint64]]":
+        for batch in iterate_sanitized(self._open()):
+            yield self._selection.keys(batch)
+
     def _open(self) -> Any:
         """Start a stream, with the schema checked: what was checked once could have changed since."""
         import pyarrow as pa
@@ -187,23 +208,26 @@ class _Factory:
         return iter(self._start())
 
 
-class _WithLabels(RowSource):
-    """Rows with labels that came beside them."""
+class _Beside(RowSource):
+    """Rows with labels, or with keys of people, that came beside them."""
 
-    def __init__(self, rows: RowSource, codes: "NDArray[np.intp]") -> None:
-        self.columns, self.n_features = rows.columns, rows.n_features
-        self._rows, self._codes = rows, codes
+    def __init__(self, rows: RowSource, beside: "NDArray[Any]", what: str) -> None:
+        self.columns, self.n_features, self.reuses_buffer = rows.columns, rows.n_features, rows.reuses_buffer
+        self._rows, self._beside, self._what = rows, beside, what
 
     def read(self) -> "Iterator[Block]":
         start = 0
         for rows, _ in self._rows.read():
-            codes = self._codes[start : start + len(rows)]
+            beside = self._beside[start : start + len(rows)]
             start += len(rows)
-            if start > len(self._codes):
+            if start > len(self._beside):
                 break
-            yield rows, codes
-        if start != len(self._codes):
-            raise SourceError(f"There are {len(self._codes)} labels, but another number of rows.")
+            yield rows, beside
+        if start != len(self._beside):
+            raise SourceError(f"There must be as many {self._what} as rows.")
+
+    def iter_people(self) -> "Iterator[NDArray[np.uint64]]":
+        yield self._beside
 
 
 class _Batches(RowSource):
@@ -212,7 +236,7 @@ class _Batches(RowSource):
     reuses_buffer = True  # readers of large files often fill one array again and again
 
     def __init__(self, batches: Iterable[Any], domain: Domain, labels: Labels | None) -> None:
-        self._batches, self._domain, self._labels = batches, domain, labels
+        self._batches, self._domain, self._labels, self._hasher = batches, domain, labels, Hasher()
         opened = self._opened()
         first = next(opened, None)
         opened.close()
@@ -232,7 +256,7 @@ class _Batches(RowSource):
                 raise SourceError(
                     "A batch is a path. Give all paths in one list: then each file is known to count once."
                 )
-            blocks = open_batch(batch, self._domain, self._labels)
+            blocks = open_batch(batch, self._domain, self._labels, self._hasher)
             if blocks is None:
                 pair = "a pair (rows, labels) with rows " if self._labels and self._labels.column is None else ""
                 raise SourceError(
@@ -270,13 +294,13 @@ def _column_names(frame: Any) -> list[str]:
     return [str(name) for name in schema.names]
 
 
-def _open_frame(frame: Any, domain: Domain, labels: Labels | None) -> RowSource:
+def _open_frame(frame: Any, domain: Domain, labels: Labels | None, hasher: Hasher | None) -> RowSource:
     """A data frame: only wanted columns of it, checked by name and by type before a value is converted."""
     names = _column_names(frame)
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise SourceError(f"Column {twice[0]!r} appears more than once in the source: rename or select columns.")
-    selection = Selection(names, domain, labels)
+    selection = Selection(names, domain, labels, hasher)
     selection.check_names(names)
     if hasattr(frame, "iloc"):
         blocks = _open_pandas(frame, names, selection)
@@ -310,15 +334,19 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
     import pyarrow as pa
 
     wanted, places = selection.wanted, [names.index(name) for name in selection.wanted]
+    typed = selection.features_alone() if selection.hasher is not None else selection  # ids are looked at one by one
     empty = call_sanitized(lambda: [frame.iloc[:0, place] for place in places], "opened")
-    types = [(name, _arrow_type(name, column)) for name, column in zip(wanted, empty, strict=True)]
-    selection.check_types(call_sanitized(lambda: pa.schema(types), "opened"))  # a name may be no text that Arrow knows
+    types = [(name, _arrow_type(name, column)) for name, column in zip(typed.wanted, empty, strict=False)]
+    typed.check_types(call_sanitized(lambda: pa.schema(types), "opened"))  # a name may be no text that Arrow knows
     frame = call_sanitized(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
-    if selection.labels is None or selection.labels.column is None:
+    if selection.beside is None:
         return _Frame(frame, selection)
-    *features, label = wanted
-    codes = codes_of(call_sanitized(lambda: list(frame[label]), "read"), selection.labels)
-    return _WithLabels(_Frame(frame[features], selection.without_labels()), codes)
+    *features, last = wanted
+    alone = _Frame(frame[features], selection.features_alone())
+    if selection.hasher is not None:
+        return _Beside(alone, selection.hasher.keys_of(frame[last]), "ids of people")
+    assert selection.labels is not None
+    return _Beside(alone, codes_of(call_sanitized(lambda: list(frame[last]), "read"), selection.labels), "labels")
 
 
 def _arrow_type(name: str, empty: Any) -> Any:

@@ -31,8 +31,8 @@ class Statistic(Unreleased, ABC):
     __slots__ = ()
 
     @abstractmethod
-    def update(self, encoded: "NDArray[np.float64]") -> None:
-        """Add encoded rows, at most 2¹³ of them."""
+    def update(self, encoded: "NDArray[np.float64]", weights: "NDArray[np.int64] | None" = None) -> None:
+        """Add encoded rows, at most 2¹³ of them, each with its weight if rows have weights."""
 
     @abstractmethod
     def merge(self, other: Self) -> None:

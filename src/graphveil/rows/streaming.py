@@ -28,6 +28,13 @@ class StreamedMoments(Unreleased):
     __slots__ = ("_given", "_sums", "augment")
 
     def __init__(self, domain: Domain, augment: Augment) -> None:
+        if domain.person is not None:
+            raise InvalidParameter.of(
+                "person",
+                "None when rows are collected batch by batch",
+                domain.person,
+                ("A later batch may hold more rows of somebody. Give all batches to gv.release at once."),
+            )
         if domain.wants_private_norm:
             raise InvalidParameter.of("data_norm", "a number when rows are collected batch by batch", domain.data_norm)
         self._given, self.augment = domain, augment
@@ -51,11 +58,11 @@ class StreamedMoments(Unreleased):
         domain = self.domain.resolve(blocks.columns, blocks.n_features)
         encoder = Encoder(domain, self.augment, shift=self.augment is not None)
         layout = MomentLayout(blocks.n_features, self.augment)
-        n_rows, (moments,) = accumulate(blocks, encoder, lambda: [RowMoments(layout)])
+        seen, (moments,) = accumulate(blocks, encoder, lambda: [RowMoments(layout, encoder.lattice)])
         assert isinstance(moments, RowMoments)
         if self._sums is not None:
             moments.merge(self._sums[2])
-        self._sums = (domain, self.count() + n_rows, moments)
+        self._sums = (domain, self.count() + seen.rows, moments)
 
     @property
     def domain(self) -> Domain:

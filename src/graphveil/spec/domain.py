@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter, SourceError, shortened
-from graphveil.spec.serialization import Record
+from graphveil.spec.serialization import LATER, Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +41,13 @@ class Domain(Record):
         Bound of a row's Euclidean norm: after scaling when there are ``bounds``, in raw units otherwise. Longer rows
         are shortened to it. Default with ``bounds``: √(number of columns), which nothing exceeds. "private", without
         bounds: find one that few rows exceed, inside the budget; the domain of the release then has the number.
+    person : str, optional
+        The column that says whose row it is (integers, text or bytes). Every person then counts once, as the average
+        of their rows, however many there are, and is protected with all of them. The number of people is public, the
+        number of rows is not. Rows without an id belong to one nobody, who counts once.
     rows_per_person : int, default 1
-        How many rows one person may have at most. The guarantee then protects the person, not the row.
+        Where no column tells whose row it is: how many rows one person may have at most. It is taken on trust, and
+        multiplies the noise. The guarantee then protects the person, not the row.
     neighbours : {"replace"}
         The neighbouring relation: data sets of the same, public number of rows, in which all rows of one person
         (up to ``rows_per_person``) are replaced by any others.
@@ -61,6 +66,7 @@ class Domain(Record):
     bounds: Any = None  # a pair of numbers or tuples once it is checked
     data_norm: float | str | None = None
     rows_per_person: int = 1
+    person: str | None = field(default=None, metadata=LATER)
     neighbours: str = "replace"
 
     def __post_init__(self) -> None:
@@ -103,6 +109,13 @@ class Domain(Record):
                 "spends a little of the budget on finding a norm."
             )
         put("rows_per_person", _validation.integer("rows_per_person", self.rows_per_person, 1, 2**20))
+        if self.person is not None:
+            put("person", _validation.text("person", self.person))
+            if self.rows_per_person != 1:
+                rule = "1 with a person column, which knows how many rows everybody has"
+                raise InvalidParameter.of("rows_per_person", rule, self.rows_per_person)
+            if self.columns is not None and self.person in self.columns:
+                raise InvalidParameter.of("person", "a column that is not among the columns to release", self.person)
         _validation.choice("neighbours", self.neighbours, ["replace"])
 
     def resolve(self, columns: Sequence[str] | None, n_features: int) -> "Domain":

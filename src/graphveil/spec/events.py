@@ -7,7 +7,7 @@ N_i of standard deviation sd_i on a lattice. A :class:`ReleaseEvent` says what o
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,9 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.spec.budget import Budget
 from graphveil.spec.gdp import delta_from_mu, epsilon_from_mu
 from graphveil.spec.rounding import format_round_up
-from graphveil.spec.serialization import Record
+from graphveil.spec.serialization import LATER, Record
 
-__all__ = ["GaussianStep", "NoiseGroup", "PrivacyCost", "ReleaseEvent"]
+__all__ = ["GaussianStep", "NoiseGroup", "PrivacyCost", "ReleaseEvent", "collision_probability"]
 
 _POSITIVE = "a positive, finite number"
 
@@ -84,6 +84,16 @@ class GaussianStep(Record):
 def _written(value: float) -> str:
     """All digits, but no superfluous ``.0``."""
     return repr(value).removesuffix(".0")
+
+
+def collision_probability(n_people: int) -> float:
+    """How likely two of ``n_people`` ids are taken for one, at most: n²/2 pairs, each with less than 2⁻¹¹¹.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/people.md`` (theorem 13).
+    """
+    return float(n_people) ** 2 * 2.0**-112
 
 
 class PrivacyCost:
@@ -161,6 +171,8 @@ class ReleaseEvent(PrivacyCost, Record):
     neighbours : str
     seeded : bool
         The noise came from a seed that somebody knows: nothing is private, and the charge is μ = ∞.
+    by_person : bool
+        A column said whose row it was: ``n_samples`` counts people, each with all their rows.
     """
 
     budget: Budget
@@ -172,6 +184,7 @@ class ReleaseEvent(PrivacyCost, Record):
     rows_per_person: int
     neighbours: str
     seeded: bool
+    by_person: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
@@ -184,10 +197,11 @@ class ReleaseEvent(PrivacyCost, Record):
         _validation.integer("rows_per_person", self.rows_per_person, 1)
         _validation.choice("neighbours", self.neighbours, ["replace"])
         _validation.flag("seeded", self.seeded)
+        _validation.flag("by_person", self.by_person)
 
     def covers(self, steps: Iterable[GaussianStep]) -> bool:
         """Whether these steps together, Σμ² and Ση, stay within what is charged, in exact arithmetic."""
-        mu_square = eta = Fraction(0)
+        mu_square, eta = Fraction(0), Fraction(self.id_collisions)
         for step in steps:
             mu_square, eta = mu_square + Fraction(step.mu) ** 2, eta + Fraction(step.eta)
         return mu_square <= Fraction(self.mu) ** 2 and eta <= Fraction(self.eta)
@@ -195,5 +209,14 @@ class ReleaseEvent(PrivacyCost, Record):
     @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
+        if self.by_person:
+            return self._sentence(
+                "one person with all their records", f"the number of people, {self.n_samples}, is public."
+            )
         whom = self._one_person(self.rows_per_person)
         return self._sentence(whom, f"the number of records, {self.n_samples}, is public.")
+
+    @property
+    def id_collisions(self) -> float:
+        """How likely two people were taken for one, at most; part of η."""
+        return collision_probability(self.n_samples) if self.by_person else 0.0

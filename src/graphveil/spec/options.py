@@ -42,9 +42,11 @@ class ReleaseOptions(Record):
         if self.random_state is not None:
             object.__setattr__(self, "random_state", _validation.integer("random_state", self.random_state, 0))
         if self.labels is not None:
+            _require("person", self.domain.person, None, "with labels")
             _require("assume_centered", self.assume_centered, False, "with labels: class means are released with them")
             _require("adaptive", self.adaptive, False, "with labels, which one round releases (or gv.PrivateLDA)")
         if self.mechanism == "paper":
+            _require("person", self.domain.person, None, 'with mechanism="paper"')
             _require("labels", self.labels, None, 'with mechanism="paper"')
             _require("assume_centered", self.assume_centered, True, 'with mechanism="paper"')
             _require("adaptive", self.adaptive, False, 'with mechanism="paper"')

@@ -124,11 +124,13 @@ class Query:
     """A question; arrays and numbers survive the file of a release.
 
     ``description`` is what it is called by somebody who did not write it; ``power`` is that of a lattice step in its
-    answer, 0 for counts.
+    answer, 0 for counts. ``weighted``: the weights of rows, where they have some, multiply what is summed; otherwise
+    rows are scaled by their roots.
     """
 
     description: ClassVar[str]
     power: ClassVar[int]
+    weighted: ClassVar[bool] = True
 
     def geometry(self, space: RowSpace) -> tuple[RowGrid, MomentLayout]:
         """Lattice and layout of the rows that are summed: those of the domain, unless the question maps them."""
@@ -136,10 +138,11 @@ class Query:
 
     def unit_factor(self, space: RowSpace, n_samples: int) -> float:
         """From integer sums to averages in scaled units; counts stay counts."""
+        weight = space.weight_unit if self.weighted else 1
         if self.power == 0:
-            return 1.0
+            return 1.0 / weight
         lattice, _ = self.geometry(space)
-        return float(lattice.unit**self.power / n_samples)
+        return float(lattice.unit**self.power / n_samples) / weight
 
     def facts(self) -> dict[str, Any]:
         """The numbers, for the header."""
@@ -256,7 +259,7 @@ class Moments(Query):
     Without a map: of the rows of the domain themselves, with what the release appends to them.
     """
 
-    description, power = "products of pairs of columns, averaged over records", 2
+    description, power, weighted = "products of pairs of columns, averaged over records", 2, False
 
     radius: float
     constant: float = 0.0
@@ -285,7 +288,7 @@ class ClippedTail(Query):
     A mapped row z of norm r counts as z·√(min(r, outer)² - inner²)/r, or as zero when r ≤ inner.
     """
 
-    description, power = "the same products of what clipping had cut off", 2
+    description, power, weighted = "the same products of what clipping had cut off", 2, False
 
     row_map: RowMap
     inner: float

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
-from graphveil.spec.quantization import MomentLayout, RowGrid
+from graphveil.spec.quantization import PERSON_WEIGHT, MomentLayout, RowGrid
 
 __all__ = ["RowSpace"]
 
@@ -21,18 +21,26 @@ class RowSpace:
         Of the rows of the domain; None while their norm is not known, when only norms can be counted.
     layout : MomentLayout
         Of the moments of these rows, with what the release appends to them.
+    n_people : int or None
+        Where a column says whose row it is: how many people there are. Rows then have weights.
     """
 
     n_features: int
     lattice: RowGrid | None
     layout: MomentLayout
+    n_people: int | None = None
 
     @classmethod
-    def of(cls, domain: Domain, augment: Augment, appended: Augment) -> "RowSpace":
+    def of(cls, domain: Domain, augment: Augment, appended: Augment, n_people: int | None = None) -> "RowSpace":
         """Of a domain whose number of columns is known; ``appended`` is what its own rows carry of ``augment``."""
         p = domain.require_n_features()
         lattice = None if domain.wants_private_norm else RowGrid.of(domain, appended)
-        return cls(p, lattice, MomentLayout(p, augment))
+        return cls(p, lattice, MomentLayout(p, augment), n_people)
+
+    @property
+    def weight_unit(self) -> int:
+        """What the weights of one person's rows add up to, at most; rows that have none count as they are."""
+        return 1 if self.n_people is None else PERSON_WEIGHT
 
     @property
     def edge(self) -> float:

@@ -8,11 +8,15 @@ through the record's own validation, and refuses kinds and fields that it does n
 import json
 import math
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from graphveil.exceptions import InvalidParameter
 
-__all__ = ["Record"]
+__all__ = ["LATER", "Record"]
+
+# Of a field that came after records had been written: left out while it has its default, so that they stay the same.
+LATER = MappingProxyType({"later": True})
 
 
 class Record:
@@ -26,7 +30,11 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers."""
-        content = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        content = {
+            field.name: _plain(getattr(self, field.name))
+            for field in fields(self)  # type: ignore[arg-type]
+            if not (field.metadata == LATER and getattr(self, field.name) == field.default)
+        }
         return {"kind": type(self).__name__, **content}
 
     def to_json(self) -> str:
@@ -73,8 +81,9 @@ def _rebuild(value: Any) -> Any:
     if kind is None:
         raise InvalidParameter.of("kind", "one of " + ", ".join(sorted(Record._kinds)), value.get("kind"))
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    if set(content) != known:
-        odd = ", ".join(sorted(set(content) ^ known))
+    needed = {field.name for field in fields(kind) if field.metadata != LATER}  # type: ignore[arg-type]
+    if not needed <= set(content) <= known:
+        odd = ", ".join(sorted((needed - set(content)) | (set(content) - known)))
         raise InvalidParameter(
             f"a {kind.__name__} must have exactly its own fields; these are unknown or missing: {odd}."
         )

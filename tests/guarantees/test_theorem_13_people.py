@@ -1,0 +1,299 @@
+"""Theorem 13: a person moves no answer farther than one row does, however many rows they have."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import graphveil as gv
+from graphveil.exceptions import InvalidParameter, LedgerError, SourceError
+from graphveil.privacy.mechanisms import step_for
+from graphveil.rows.accumulators import statistic_for
+from graphveil.rows.encoding import Encoder
+from graphveil.rows.people import Hasher, People, _draw_point, _times
+from graphveil.spec.events import collision_probability
+from graphveil.spec.quantization import PERSON_WEIGHT, MomentLayout
+from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, RowMap
+from graphveil.spec.row_space import RowSpace
+
+MU = 0.25
+BUDGET = gv.Budget(1.0, 1e-6)
+
+
+def queries_for(rng, p, grid):
+    """One of each kind, with windows that need not contain zero."""
+    span = float(grid.levels)
+    ends = np.sort(np.floor(rng.uniform(-span, span, size=(2, p))), axis=0)
+    low, high = np.where(rng.random(p) < 0.5, ends, [[-span], [span]])
+    every, weights = np.arange(p, dtype=float), np.floor(2.0 ** rng.uniform(0, 20, size=p))
+    row_map = RowMap.of(rng.normal(size=(p, p)) / span, np.zeros(p), np.full(p, -span), np.full(p, span))
+    return [
+        ColumnMeans(low, high, weights, every),
+        ColumnSquares(low, high, np.floor((low + high) / 2), weights, every),
+        CellCounts(every),
+        NormCounts(row_map, np.geomspace(0.01, 10, 20)),
+        Moments(1.5, 0.7, row_map),
+        ClippedTail(row_map, 0.5, 2.0),
+        Moments(math.sqrt(p)),
+    ]
+
+
+def answer(query, space, encoder, rows, m=None):
+    """What the rows of one person with ``m`` rows (all of these) come to, in exact integers."""
+    statistic = statistic_for(query, space)
+    encoded = np.empty((len(rows), encoder.width))
+    encoder.encode(np.ascontiguousarray(rows, dtype=float), None, encoded)
+    statistic.update(encoded, np.full(len(rows), PERSON_WEIGHT // max(m or len(rows), 1)))
+    return statistic.answer(query)
+
+
+def squared_move(query, one, other):
+    """In the norm of the sensitivity: entries above the diagonal count twice."""
+    total = 0
+    for name, values in one.items():
+        total += (2 if name == "off_diagonal" else 1) * int(((values - other[name]) ** 2).sum())
+    return total
+
+
+def hidden(query, space):
+    """How far the answer may move, squared: (sd·μ)² of the first group."""
+    step = step_for(query, space, 1, MU, 2.0**-70)
+    return (Fraction(step.groups[0].sd) * Fraction(MU)) ** 2
+
+
+def setting(p):
+    domain = gv.Domain(bounds=(-1.0, 1.0), n_features=p, person="id")
+    encoder = Encoder(domain, None, shift=True)
+    return encoder, RowSpace(p, encoder.lattice, MomentLayout(p, None), n_people=7)
+
+
+def wild_rows(rng, count, p):
+    kinds = [
+        rng.normal(size=(count, p)),
+        rng.choice([-1.0, 1.0], size=(count, p)),
+        np.tile(rng.normal(size=p), (count, 1)),
+    ]
+    rows = kinds[rng.integers(3)] * 10.0 ** rng.uniform(-2, 2)
+    return np.where(rng.random((count, p)) < 0.1, rng.choice([np.nan, np.inf, -np.inf], size=(count, p)), rows)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(0, 50), st.integers(0, 50))
+def test_people_move_no_answer_farther_than_one_row(seed, p, m, other_m):
+    rng = np.random.default_rng(seed)
+    encoder, space = setting(p)
+    ours, theirs = wild_rows(rng, m, p), wild_rows(rng, other_m, p)
+    for query in queries_for(rng, p, encoder.lattice):
+        move = squared_move(query, answer(query, space, encoder, ours), answer(query, space, encoder, theirs))
+        assert move <= hidden(query, space), type(query).__name__
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 16, 1000])
+def test_some_people_move_answers_that_far(m):
+    """Opposite corners, as often as one likes."""
+    encoder, space = setting(2)
+    span = float(encoder.lattice.levels)
+    window = (np.full(2, -span), np.full(2, span))
+    row_map = RowMap.of(np.eye(2) / span, np.zeros(2), *window)
+    far, other = np.tile([1.0, 1.0], (m, 1)), np.tile([-1.0, -1.0], (m, 1))
+    across = np.tile([1.0, -1.0], (m, 1))
+    reached = {
+        ColumnMeans(*window, np.ones(2), np.arange(2.0)): (far, other),
+        CellCounts(np.arange(2.0)): (far, other),
+        NormCounts(row_map, np.array([0.5])): (far, np.zeros((m, 2))),
+        Moments(1.4, 0.0, row_map): (far, across),
+    }
+    for query, pair in reached.items():
+        move = squared_move(query, *(answer(query, space, encoder, rows) for rows in pair))
+        # Weights and scaled rows are rounded down: by a part in 2²⁰/m, and by m steps of 2²⁰/√m.
+        assert float(move) >= float(hidden(query, space)) * (1.0 - 1e-4 - 4 * m / 2**20), type(query).__name__
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 40), st.integers(2, 5))
+def test_people_whose_rows_are_all_doubled_count_as_before(seed, m, times):
+    """Up to the rounding of weights, which never adds anything."""
+    rng = np.random.default_rng(seed)
+    encoder, space = setting(3)
+    rows = wild_rows(rng, m, 3)
+    for query in queries_for(rng, 3, encoder.lattice):
+        once, often = (answer(query, space, encoder, np.tile(rows, (k, 1))) for k in (1, times))
+        assert squared_move(query, once, often) <= 1e-6 * float(hidden(query, space))
+
+
+def test_people_with_a_million_rows_move_nothing_more():
+    rng = np.random.default_rng(0)
+    encoder, space = setting(3)
+    for query in queries_for(rng, 3, encoder.lattice):
+        rows = wild_rows(rng, 8192, 3)
+        statistic = statistic_for(query, space)
+        encoded = np.empty((len(rows), encoder.width))
+        encoder.encode(np.ascontiguousarray(rows), None, encoded)
+        for _ in range(128):  # 2²⁰ rows of one person
+            statistic.update(encoded, np.full(len(rows), 1))
+        nothing = {name: np.zeros_like(values) for name, values in statistic.answer(query).items()}
+        if isinstance(query, ColumnMeans):  # about the public point next to zero
+            nothing = statistic_for(query, space).answer(query)
+        assert squared_move(query, statistic.answer(query), nothing) <= hidden(query, space)
+
+
+# ------------------------------------------------------------------ ids
+KINDS = {
+    "integers": lambda ids: np.array(ids),
+    "unsigned": lambda ids: np.array(ids, dtype=np.uint64),
+    "text": lambda ids: np.array([f"patient {i:06d}" for i in ids]),
+    "objects": lambda ids: np.array([f"{i}" for i in ids], dtype=object),
+    "bytes": lambda ids: [b"%d" % i for i in ids],
+    "a list": lambda ids: list(ids),
+    "arrow": lambda ids: pa.array([f"{i}" for i in ids]),
+    "chunks": lambda ids: pa.chunked_array([pa.array(ids[:10]), pa.array(ids[10:])]),
+    "views": lambda ids: pa.array([f"{i}" for i in ids]).cast(pa.string_view()),
+    "a slice": lambda ids: pa.array(["x", "y", *(f"{i}" for i in ids)])[2:],
+    "a dictionary": lambda ids: pa.array([f"{i}" for i in ids]).dictionary_encode(),
+    "uuids": lambda ids: pa.array([b"%016d" % i for i in ids], pa.binary(16)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ids_of_every_exact_type_are_counted_exactly(kind):
+    rng = np.random.default_rng(3)
+    ids = rng.permutation(np.repeat(np.arange(3000), rng.integers(1, 9, 3000))).tolist()
+    keys = Hasher().keys_of(KINDS[kind](ids))
+    people = People()
+    for part in np.array_split(keys, 7):
+        people.add(np.ascontiguousarray(part))
+    counts = np.bincount(ids)
+    assert people.count() == 3000
+    np.testing.assert_array_equal(people.weigh(keys)[0], PERSON_WEIGHT // counts[ids])
+    assert people.weigh(keys)[1] == people.checksum
+
+
+def test_rows_without_an_id_belong_to_one_nobody():
+    hasher = Hasher()
+    odd = hasher.keys_of([None, "", "x" * 257, 1.5, float("nan"), True, 2**70, object()])
+    assert (odd == odd[0]).all()
+    known = hasher.keys_of(["x" * 256, 1, "1", b"1", -1, 2**64 - 1, 0, "\ud800"])
+    assert len({tuple(key) for key in [*known.tolist(), odd[0].tolist()]}) == 8, "text and bytes are the same id"
+    missing = hasher.keys_of(pa.array([None, "1", None, ""]))
+    assert missing[0].tolist() == missing[2].tolist() == missing[3].tolist() == odd[0].tolist()
+    assert missing[1].tolist() == known[2].tolist()
+
+
+@pytest.mark.parametrize("ids", [np.array([1.0, 2.0]), pa.array([1.0, 2.0]), np.array([[1], [2]]), 3, pa.array([True])])
+def test_ids_that_are_not_exact_are_refused_by_type(ids):
+    with pytest.raises(SourceError, match=r"integers, text or bytes|1 dimension"):
+        Hasher().keys_of(ids)
+
+
+def test_products_modulo_the_prime():
+    rng = np.random.default_rng(0)
+    prime = 2**61 - 1
+    for _ in range(2000):
+        a, b = (int(value) for value in rng.integers(0, prime, 2))
+        a, b = (prime - 1 - a % 3, b) if rng.random() < 0.2 else (a, b)
+        assert int(_times(np.uint64(a), np.uint64(b))) == a * b % prime
+
+
+def test_points_are_drawn_anew_for_every_source():
+    assert len({_draw_point() for _ in range(100)}) == 100
+    text = np.array(["the same"])
+    assert Hasher().keys_of(text).tolist() != Hasher().keys_of(text).tolist()
+
+
+def test_similar_ids_are_told_apart():
+    """Every change of one byte, every prefix, words that swap places, zeros at the end."""
+    text = bytes(range(1, 60))
+    ids = {text[:end] for end in range(1, 60)} | {text[:i] + b"\0" + text[i + 1 :] for i in range(59)}
+    ids |= {text + b"\0" * k for k in range(1, 20)} | {text[7:14] + text[:7] + text[14:], text[::-1]}
+    keys = Hasher().keys_of(sorted(ids))
+    assert len({tuple(key) for key in keys.tolist()}) == len(ids)
+
+
+# ------------------------------------------------------------------ the whole release
+def visits(seed, n_people=500, most=9, p=3):
+    rng = np.random.default_rng(seed)
+    ids = rng.permutation(np.repeat(np.arange(n_people), rng.integers(1, most + 1, n_people)))
+    return rng.normal(size=(len(ids), p)) + ids[:, None] % 3, ids
+
+
+def test_release_by_person_says_so_and_hides_the_number_of_rows():
+    rows, ids = visits(0)
+    made = gv.release(rows, person=ids, domain=gv.Domain(bounds=(-5, 8)), budget=BUDGET)
+    assert made.event.n_samples == 500
+    assert "one person with all their records; the number of people, 500, is public." in made.guarantee
+    for text in (made.to_bytes().decode("latin-1"), repr(made), made.guarantee, made.domain.to_json()):
+        assert str(len(rows)) not in text
+    assert made.event.eta >= collision_probability(500)
+
+
+def test_release_by_person_is_the_release_of_everybodys_average():
+    """With people of one row each: the same numbers, in other units."""
+    rows, _ = visits(1, most=1)
+    domain, rng = gv.Domain(bounds=(-5, 8)), np.random.default_rng(0)
+    plain = gv.release(rows, domain=domain, budget=gv.Budget(30.0, 1e-6), random_state=3)
+    named = gv.release(
+        rows, person=rng.permutation(len(rows)), domain=domain, budget=gv.Budget(30.0, 1e-6), random_state=3
+    )
+    np.testing.assert_allclose(named.second_moment, plain.second_moment, atol=1e-3)
+    np.testing.assert_allclose(named.location, plain.location, atol=1e-3)
+
+
+def test_release_by_person_weighs_people_equally():
+    """One person with most of the rows counts as one."""
+    rng = np.random.default_rng(0)
+    rows, ids = rng.normal(size=(3000, 2)), np.arange(3000)
+    rows, ids = np.vstack([rows, np.full((50_000, 2), 4.0)]), np.append(ids, np.zeros(50_000, dtype=int))
+    made = gv.release(rows, person=ids, domain=gv.Domain(bounds=(-5, 5)), budget=gv.Budget(20.0, 1e-6), random_state=0)
+    np.testing.assert_allclose(made.second_moment, np.eye(2), atol=0.15)
+    assert np.abs(made.location).max() < 0.1
+
+
+def test_release_by_person_refuses_what_it_cannot_keep():
+    rows, ids = visits(2)
+    domain = gv.Domain(bounds=(-5, 8))
+    with pytest.raises(SourceError, match="as many ids of people as rows"):
+        gv.release(rows, person=ids[:-1], domain=domain, budget=BUDGET)
+    with pytest.raises(SourceError, match="give the ids beside it"):
+        gv.release(rows, domain=gv.Domain(bounds=(-5, 8), person="id"), budget=BUDGET)
+    with pytest.raises(InvalidParameter, match="rows_per_person must be 1"):
+        gv.Domain(bounds=(-5, 8), rows_per_person=2, person="id")
+    with pytest.raises(InvalidParameter, match="person"):
+        gv.Domain(bounds={"id": (0, 1)}, person="id")
+    labels = gv.Labels(classes=["a", "b"])
+    with pytest.raises(InvalidParameter, match="person must be None with labels"):
+        gv.release(rows, person=ids, labels=labels, adaptive=False, domain=domain, budget=BUDGET)
+
+
+def test_rows_that_change_hands_between_passes_are_refused():
+    rows, ids = visits(4)
+    domain = gv.Domain(bounds={"a": (-5, 8), "b": (-5, 8)}, person="id")
+    starts = []
+
+    def changing():
+        starts.append(0)
+        shown = ids.copy()
+        if len(starts) > 5:  # the schema, the count and the first pass are over
+            shown[np.flatnonzero(ids == 0)[0]] = 1  # as many rows of as many people, one of them another's
+        return [pa.table({"a": rows[:, 0], "b": rows[:, 1], "id": shown})]
+
+    with pytest.raises(SourceError, match="belong to others"):
+        gv.release(changing, domain=domain, budget=BUDGET)
+
+
+def test_ledger_does_not_add_people_and_records(tmp_path):
+    rows, ids = visits(5)
+    ledger = gv.Ledger(tmp_path / "ledger.db")
+    ledger.create("visits", gv.Budget(3.0, 1e-5))
+    options = {"domain": gv.Domain(bounds=(-5, 8)), "budget": BUDGET, "ledger": ledger, "dataset": "visits"}
+    gv.release(rows, person=ids, **options)
+    gv.release(rows, person=ids, **options)
+    spent = ledger.spent("visits")
+    assert 1.0 < spent.epsilon < 2.0
+    with pytest.raises(LedgerError, match="cannot be added up"):
+        gv.release(rows, **options)
+    assert ledger.spent("visits") == spent
+    ledger.verify()
