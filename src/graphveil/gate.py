@@ -35,6 +35,7 @@ from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Moments, Query
+from graphveil.spec.rounding import format_exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -304,8 +305,8 @@ def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
     n, delta = event.n_samples, event.budget.delta
     if delta >= 1.0 / n:
         warn_caller(
-            f"delta={delta:g} is at least 1/n for n={n} records: a mechanism that publishes one record at random would "
-            "satisfy it. Choose delta well below 1/n.",
+            f"delta={format_exact(delta)} is at least 1/n for n={n} records: a mechanism that publishes one record at "
+            "random would satisfy it. Choose delta well below 1/n.",
             PrivacyWarning,
         )
     unproven = allow_unproven and event.mechanism == "paper"

@@ -30,6 +30,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.forecast import LARGEST_EPSILON, Forecast, ForecastPoint
 from graphveil.spec.gdp import delta_from_mu, epsilon_from_mu
+from graphveil.spec.rounding import format_exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,7 +108,7 @@ def plan(
     target = _validation.number("target", target, rule, _SMALLEST_TARGET, math.nextafter(1.0, 0.0))
     if budget.delta >= 1.0 / case.n:
         warn_caller(
-            f"delta={budget.delta:g} is at least 1/n for n={case.n} records. Choose delta well below 1/n.",
+            f"delta={format_exact(budget.delta)} is at least 1/n for n={case.n} records. Choose delta well below 1/n.",
             PrivacyWarning,
         )
     many, few = _replications(case.p)

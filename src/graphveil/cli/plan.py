@@ -89,6 +89,8 @@ def plan(
 def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
     from rich.table import Table
 
+    from graphveil.spec.rounding import format_round_up
+
     here = forecast.here
     for sentence in forecast.sentences:
         echo(console, sentence)
@@ -103,9 +105,8 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
         for point in points:
             bar = "█" * max(1, round(_BAR * point.error / worst))
             mark = " ← asked" if point == here else ""
-            table.add_row(
-                f"{point.epsilon:g}", f"{point.n_samples:,}", f"{point.n_eff:,.0f}", f"{point.error:.2g}", bar + mark
-            )
+            epsilon = format_round_up(point.epsilon, 4)
+            table.add_row(epsilon, f"{point.n_samples:,}", f"{point.n_eff:,.0f}", f"{point.error:.2g}", bar + mark)
         table.add_section()
         table.add_row()
     console.print(table)

@@ -190,12 +190,14 @@ def _saved(made: "Release", output: Path, account: _Account | None, as_json: boo
 
 
 def _said(facts: dict[str, Any]) -> str:
-    from graphveil.spec.rounding import format_round_down
+    from graphveil.spec.rounding import format_exact, format_round_down
 
     count = ""
     if "remaining" not in facts:
         count = " Not counted in any ledger."
     elif facts["remaining"] is not None:
         left = facts["remaining"]
-        count = f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {left['delta']:.4g}."
+        count = (
+            f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {format_exact(left['delta'])}."
+        )
     return f"\nReleased to {facts['release']}; everything from here on is free.{count}"

@@ -20,7 +20,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.names import checked_name, composed, look
 from graphveil.spec.request import Request
-from graphveil.spec.rounding import format_round_down, format_round_up
+from graphveil.spec.rounding import format_exact, format_round_down, format_round_up
 
 __all__ = [
     "account_of",
@@ -229,8 +229,8 @@ def _append_line(connection: Connection, account: Any, token: str, key: str | No
 
 def _exceeded(dataset: str, budget: Budget, before: Balance, event: ReleaseEvent) -> BudgetExceeded:
     start = (
-        f"Data set {dataset!r} may spend epsilon = {budget.epsilon:g} at delta = {budget.delta:g} in all; this release "
-        f"asks for epsilon = {event.budget.epsilon:g} at delta = {event.budget.delta:g} and was not charged. "
+        f"Data set {dataset!r} may spend {_format_budget(budget)} in all; this release asks for "
+        f"{_format_budget(event.budget)} and was not charged. "
     )
     if before.seeded:
         return BudgetExceeded(f"{start}A seeded release was made of it: nothing of it is private, nothing is left.")
@@ -239,7 +239,11 @@ def _exceeded(dataset: str, budget: Budget, before: Balance, event: ReleaseEvent
     left = largest_epsilon(before, budget, event.rows_per_person)
     spent = format_round_up(compute_spent(before, budget).epsilon, 4)
     advice = f"epsilon = {format_round_down(left, 4)} would fit" if left > 0.0 else "nothing more would fit"
-    return BudgetExceeded(f"{start}Spent so far: epsilon = {spent}; at delta = {budget.delta:g}, {advice}.")
+    return BudgetExceeded(f"{start}Spent so far: epsilon = {spent}; at delta = {format_exact(budget.delta)}, {advice}.")
+
+
+def _format_budget(budget: Budget) -> str:
+    return f"epsilon = {format_exact(budget.epsilon)} at delta = {format_exact(budget.delta)}"
 
 
 def _now() -> str:

@@ -21,6 +21,7 @@ from graphveil.report.graph_layout import placed
 from graphveil.report.privacy_card import PrivacyCard, privacy_card
 from graphveil.report.report_data import Content, collect_report_data
 from graphveil.spec.forecast import Forecast
+from graphveil.spec.rounding import format_exact
 
 __all__ = ["PAGE", "forecast_html", "report_html", "write_report"]
 
@@ -89,8 +90,8 @@ def forecast_html(forecast: Forecast) -> str:
     """Words and plots of the expected error, as a small page of its own, in the style of the report."""
     style, budget = _asset("page.css"), forecast.budget
     title = (
-        f"Plan: {forecast.n_samples:,} records, {forecast.n_features} variables, ε = {budget.epsilon:g}, "
-        f"δ = {budget.delta:g}"
+        f"Plan: {forecast.n_samples:,} records, {forecast.n_features} variables, ε = {format_exact(budget.epsilon)}, "
+        f"δ = {format_exact(budget.delta)}"
     )
     return (
         '<!doctype html>\n<!-- graphveil -->\n<html lang="en"><head><meta charset="utf-8">'
@@ -171,8 +172,8 @@ def _plan(release: Release, content: Content, forecast: Forecast) -> str:
     rows = [
         ("records", f"{here.n_samples:,}", f"{release.n_samples:,}"),
         ("variables", f"{forecast.n_features}", f"{len(content.names)}"),
-        ("ε", f"{forecast.budget.epsilon:g}", f"{release.budget.epsilon:g}"),
-        ("δ", f"{forecast.budget.delta:g}", f"{release.budget.delta:g}"),
+        ("ε", format_exact(forecast.budget.epsilon), format_exact(release.budget.epsilon)),
+        ("δ", format_exact(forecast.budget.delta), format_exact(release.budget.delta)),
         ("records a person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),
         ("records it is worth (n_eff)", f"{here.n_eff:,.0f}", f"{content.found.n_eff:,.0f}"),
         (

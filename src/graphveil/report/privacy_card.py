@@ -8,6 +8,7 @@ from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.rounding import format_exact, format_round_up
 
 __all__ = ["PrivacyCard", "max_guess_accuracy", "privacy_card"]
 
@@ -107,13 +108,13 @@ def _meaning(event: ReleaseEvent) -> str:
         return "Nothing is promised: whoever knows the seed can subtract the noise."
     epsilon, delta = event.proven_epsilon, event.budget.delta
     promised, added = max_guess_accuracy(event)
-    odds = f"{math.ceil(100.0 * math.exp(epsilon)) / 100.0:.2f}" if epsilon < 12.0 else f"e^{epsilon:.3g}"
+    odds = str(math.ceil(100.0 * math.exp(epsilon)) / 100.0) if epsilon < 12.0 else f"e^{format_round_up(epsilon, 3)}"
     which = "records" if event.rows_per_person == 1 else "sets of records"
     return (
         f"An attacker who knows the records of everybody else, and has to tell which of two {which} a person has, is "
         f"right at most {_up(added)} times in 1,000 after seeing this release, instead of 500 by tossing a coin. "
-        f"(ε = {epsilon:.6g} and δ = {delta:.6g} alone would allow {_up(promised)}; they also say that the odds of any "
-        f"guess rise by a factor of {odds} at most, but for a chance of δ.)"
+        f"(ε = {format_round_up(epsilon, 6)} and δ = {format_exact(delta)} alone would allow {_up(promised)}; they "
+        f"also say that the odds of any guess rise by a factor of {odds} at most, but for a chance of δ.)"
     )
 
 
@@ -201,6 +202,7 @@ def _charged(event: ReleaseEvent) -> str:
     four = 0.5 * math.erfc(-event.mu / math.sqrt(2.0)) + 4.0 * event.eta  # four times the same: twice μ
     return (
         "A release does not know of others about the same people; the ledger of the publisher does, ask for its total. "
-        f"This one counts as μ = {event.mu:.6g} of Gaussian differential privacy (lattice term η = {event.eta:.2g}). "
+        f"This one counts as μ = {format_round_up(event.mu, 6)} of Gaussian differential privacy (lattice term "
+        f"η = {format_round_up(event.eta, 2)}). "
         f"Releases add up in μ²: after four like this the attacker above is right at most {_up(four)} times in 1,000."
     )

@@ -8,7 +8,7 @@ from graphveil import _validation
 from graphveil._html import facts_html
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.budget import Budget
-from graphveil.spec.rounding import format_round_up
+from graphveil.spec.rounding import format_exact, format_round_up
 from graphveil.spec.serialization import Record
 
 __all__ = ["LARGEST_EPSILON", "Forecast", "ForecastPoint"]
@@ -136,7 +136,7 @@ class Forecast(Record):
         return "\n".join(self.sentences)
 
     def _repr_html_(self) -> str:
-        spent = f"ε = {self.budget.epsilon:g}, δ = {self.budget.delta:g}"
+        spent = f"ε = {format_exact(self.budget.epsilon)}, δ = {format_exact(self.budget.delta)}"
         here = f"{self.n_samples:,} records, {self.n_features} variables, {spent}"
         return facts_html("Forecast", [(here, sentence) for sentence in self.sentences])
 
