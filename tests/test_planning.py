@@ -31,7 +31,7 @@ def what_happens(n, p, budget, seed, rows_per_person=1):
     error = gv.metrics.relative_loss(
         model.precision_ * scale * np.outer(spread, spread), truth * np.outer(spread, spread)
     )
-    return model.n_eff_, error, gv.metrics.roc_auc(np.abs(model.partial_correlations()), truth != 0)
+    return model.n_eff_, error, gv.metrics.roc_auc(np.abs(model.partial_correlations_), truth != 0)
 
 
 @pytest.mark.parametrize(

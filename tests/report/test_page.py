@@ -19,7 +19,7 @@ def test_the_slider_stops_at_the_estimators_network(insurance):
     model = gv.PrivateGraphicalLasso(1.0, 1e-6).fit_release(insurance)
     data = payload(report_html(insurance))
     i, j, r = data["path"][data["chosen"]]
-    weights = model.partial_correlations()
+    weights = model.partial_correlations_
     assert sorted(zip(i, j, strict=True)) == list(zip(*np.nonzero(np.triu(model.precision_, 1)), strict=True))
     assert np.abs(r - weights[i, j]).max() <= 0.5e-4
     counts = [len(first) for first, _, _ in data["path"]]

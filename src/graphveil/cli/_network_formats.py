@@ -56,7 +56,7 @@ class FittedNetwork:
 
 def fitted_network(model: Any, release: "Release") -> FittedNetwork:
     """Edges of a fitted estimator, strongest first; with intervals, where its penalty was chosen on the release."""
-    names, weights = release.column_names, model.partial_correlations()
+    names, weights = release.column_names, model.partial_correlations_
     intervals = model.edge_intervals() if getattr(model, "_network", None) is not None else None
     sure = None if intervals is None else intervals.select()
     edges = []

@@ -4,7 +4,10 @@ from typing import Annotated
 
 import typer
 
-from graphveil.cli._output import BROKEN, AsJson, Number, WholeNumber, command, echo, emit, progress_bar
+from graphveil.cli._arguments import AsJson, Number, WholeNumber
+from graphveil.cli._errors import command
+from graphveil.cli._exit_codes import BROKEN
+from graphveil.cli._output import echo, emit, progress_bar
 
 __all__ = ["audit"]
 

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from graphveil.cli._output import AsJson, CliError, command, emit, expanded, progress_bar
+from graphveil.cli._arguments import AsJson, expand_home
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import emit, progress_bar
 from graphveil.cli.show import say_card
 
 __all__ = ["demo"]
@@ -32,7 +34,7 @@ def demo(
     from graphveil.spec.budget import Budget
     from graphveil.spec.domain import Domain
 
-    folder = expanded(folder)
+    folder = expand_home(folder)
     if folder.exists() and not folder.is_dir():
         raise CliError(f"{folder} is a file; give a folder.")
     folder.mkdir(parents=True, exist_ok=True)

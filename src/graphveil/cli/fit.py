@@ -5,18 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import (
-    AsJson,
-    CliError,
-    command,
-    echo,
-    emit,
-    number,
-    one_line,
-    progress_bar,
-    require_file,
-    require_writable,
-)
+from graphveil.cli._arguments import AsJson, number, require_file, require_writable
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import echo, emit, one_line, progress_bar
 
 if TYPE_CHECKING:
     from graphveil.released.release import Release

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import AsJson, CliError, Number, command, echo, emit, one_line, read_text, require_writable
+from graphveil.cli._arguments import AsJson, Number, read_text, require_writable
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import echo, emit, one_line
 
 if TYPE_CHECKING:
     from graphveil.ledger.ledger import Ledger

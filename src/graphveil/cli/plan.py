@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli._output import (
-    AsJson,
-    CliError,
-    Number,
-    WholeNumber,
-    command,
-    echo,
-    emit,
-    progress_bar,
-    require_writable,
-)
+from graphveil.cli._arguments import AsJson, Number, WholeNumber, require_writable
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import echo, emit, progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console

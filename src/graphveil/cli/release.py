@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import (
-    ELSEWHERE,
-    LOST,
-    REFUSED,
-    AsJson,
-    CliError,
-    Number,
-    command,
-    emit,
-    named_output,
-    note,
-    progress_bar,
-    refuse,
-    require_writable,
-    verdict,
-)
+from graphveil.cli._arguments import AsJson, Number, require_named_file, require_writable
+from graphveil.cli._errors import CliError, command, explain_failure
+from graphveil.cli._exit_codes import ELSEWHERE, LOST, REFUSED
+from graphveil.cli._output import emit, note, progress_bar, refuse
 from graphveil.cli._signals import deferred
 from graphveil.cli.bounds import read_domain
 from graphveil.cli.ledger import LedgerUrl, open_ledger
@@ -65,7 +53,7 @@ def release(
     from graphveil.gate import release as make
     from graphveil.spec.budget import Budget
 
-    account, output = None, named_output(output)
+    account, output = None, require_named_file(output)
     if no_ledger and (ledger is not None or dataset or key):
         raise CliError("--no-ledger goes with none of --ledger, --dataset and --key.")
     if not no_ledger:
@@ -163,7 +151,7 @@ def _once_charged(account: _Account | None, as_json: bool) -> Iterator[None]:
     except BaseException as error:
         if account is None or not account.charged:
             raise
-        raise typer.Exit(refuse(as_json, *verdict(error, charged=True))) from None
+        raise typer.Exit(refuse(as_json, *explain_failure(error, charged=True))) from None
 
 
 def _saved(made: "Release", output: Path, account: _Account | None, as_json: bool) -> Path:
