@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil.report.graph_layout import placed
+from graphveil.report.graph_layout import place_nodes
 from graphveil.report.page import report_html
 from graphveil.report.privacy_card import max_guess_accuracy, privacy_card
 from graphveil.report.report_data import collect_report_data
@@ -177,7 +177,7 @@ def test_a_forecast_is_compared(insurance, forecast):
 def test_nodes_are_placed_apart_and_inside():
     weights = gv.metrics.partial_correlations(gv.simulate.small_world_precision(40, random_state=0))
     for p in (1, 2, 3, 40):
-        places = placed(weights[:p, :p], np.arange(p))
+        places = place_nodes(weights[:p, :p], np.arange(p))
         assert places.shape == (p, 2)
         assert places.min() >= 0.0
         assert places.max() <= 1.0

@@ -73,11 +73,11 @@ def call(arguments: Sequence[str]) -> int:
     except SystemExit:  # the reader of the help has gone
         return DONE
     except BaseException as error:
-        return _refused(error, as_json="--json" in arguments)
+        return _explain_refusal(error, as_json="--json" in arguments)
     return DONE
 
 
-def _refused(error: Any, *, as_json: bool) -> int:
+def _explain_refusal(error: Any, *, as_json: bool) -> int:
     """Say what went wrong before a verb began: mostly a mistake in how it was called."""
     if not hasattr(error, "format_message"):
         return refuse(as_json, *explain_failure(error))

@@ -77,11 +77,11 @@ def release(
                 key=key,
             )
         with deferred():  # nothing that is paid for is lost to an interruption now
-            path = _saved(made, output, account, as_json)
+            path = _save(made, output, account, as_json)
             facts: dict[str, Any] = {"release": str(path), "guarantee": made.guarantee, "checksum": made.checksum}
             if account is not None:
                 facts["remaining"] = account.remaining()
-            emit(as_json, facts, lambda out: say_card(out, made, _said(facts)), kept=True)
+            emit(as_json, facts, lambda out: say_card(out, made, _describe(facts)), kept=True)
     if path != output:
         raise typer.Exit(ELSEWHERE)
 
@@ -154,7 +154,7 @@ def _once_charged(account: _Account | None, as_json: bool) -> Iterator[None]:
         raise typer.Exit(refuse(as_json, *explain_failure(error, charged=True))) from None
 
 
-def _saved(made: "Release", output: Path, account: _Account | None, as_json: bool) -> Path:
+def _save(made: "Release", output: Path, account: _Account | None, as_json: bool) -> Path:
     """Where the release was written: it is paid for, so a full disk must not lose it."""
     try:
         made.save(output)
@@ -177,7 +177,7 @@ def _saved(made: "Release", output: Path, account: _Account | None, as_json: boo
     return refuge
 
 
-def _said(facts: dict[str, Any]) -> str:
+def _describe(facts: dict[str, Any]) -> str:
     from graphveil.spec.rounding import format_exact, format_round_down
 
     count = ""

@@ -147,14 +147,14 @@ class Release(NoisyMoments):
                 if "merged" in header:
                     from graphveil.released.merged import MergedRelease
 
-                    return MergedRelease._rebuilt(header, arrays)
-                return cls._rebuilt(header, arrays)
+                    return MergedRelease._rebuild(header, arrays)
+                return cls._rebuild(header, arrays)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             reason = f" {error}" if isinstance(error, InvalidParameter) else ""
             raise ReleaseFileError(f"{name} is not a valid release: a fact is missing or wrong.{reason}") from None
 
     @classmethod
-    def _rebuilt(cls, header: dict[str, Any], arrays: list[Any]) -> "Release":
+    def _rebuild(cls, header: dict[str, Any], arrays: list[Any]) -> "Release":
         augment = None if header["augment"] is None else Record.from_dict(header["augment"])
         if not isinstance(augment, Constant | Labels | None):
             raise TypeError

@@ -157,9 +157,9 @@ def _descend_path(
         if last is not None and state is not None:
             if not np.array_equal(last.scale, problem.scale):
                 # The line would join two points in different units.
-                state, before = state.fitted_to(problem), None
+                state, before = state.fit_to(problem), None
             elif before is None or falls[k - 2] == 0:
-                before, state = state.W, State(state.W.copy(), state.B).fitted_to(problem)
+                before, state = state.W, State(state.W.copy(), state.B).fit_to(problem)
             else:
                 extrapolate(state.W, falls[k - 1] / falls[k - 2], before)
                 np.fill_diagonal(before, problem.S.diagonal())
