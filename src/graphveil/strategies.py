@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol
 
-from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
+from graphveil.privacy import calibration
 from graphveil.privacy.mechanisms import check_room, paper_step, step_for
 from graphveil.recovery.adaptive_protocol import adaptive_rounds
 from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
@@ -73,7 +73,8 @@ class Strategy:
 
     def __init__(self, rows: PrivateQueries, options: ReleaseOptions) -> None:
         self._rows, self._options = rows, options
-        self._mu, self._eta = analytic_mu(options.budget), grid_eta_budget(options.budget) / _MOST_STEPS
+        self._mu = calibration.analytic_mu(options.budget)
+        self._eta = calibration.grid_eta_budget(options.budget) / _MOST_STEPS
 
     def run(self) -> None:
         """Ask everything."""

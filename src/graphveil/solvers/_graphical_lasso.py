@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil import _validation
 from graphveil._linalg import is_positive_definite
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter, NotConverged
@@ -59,7 +60,7 @@ from graphveil.solvers.kernels import (
     scatter_block,
     soft_threshold_share,
 )
-from graphveil.solvers.problem import Problem, all_penalties, check_count, check_number, check_penalty, check_symmetric
+from graphveil.solvers.problem import Problem, all_penalties, check_penalty, check_symmetric
 from graphveil.solvers.solution import Solution
 from graphveil.solvers.threads import blas_threads_for
 
@@ -145,8 +146,8 @@ def graphical_lasso(
     """
     S = check_symmetric(S)
     penalty = check_penalty(alpha, len(S))
-    tol = check_number(tol, "tol", "a finite number > 0", 0.0, strict=True)
-    max_iter = check_count(max_iter, "max_iter")
+    tol = _validation.number("tol", tol, "a finite number > 0", 0.0, np.inf, open_ends=True)
+    max_iter = _validation.integer("max_iter", max_iter, 1)
     problem = Problem.of(S, penalty, penalize_diagonal)
     if warm_start is not None and type(warm_start) is not Solution:
         raise InvalidParameter.of("warm_start", "a Solution", warm_start)
