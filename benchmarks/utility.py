@@ -118,7 +118,7 @@ def network_part(reps):
                 epsilon, 1 / n, data_norm="private", assume_centered=True, random_state=rep
             ).fit(rows)
             losses.append(error(found.precision_, theta))
-            areas.append(gv.metrics.roc_auc(np.abs(found.partial_correlations()), theta != 0))
+            areas.append(gv.metrics.roc_auc(np.abs(found.partial_correlations_), theta != 0))
         what = f"network, model {model}, p = {p}, n = {n:,}, ε = {epsilon:g}"
         yield f"{what}: precision", losses, [], goal
         yield f"{what}: 1 - AUC", [1 - area for area in areas], [], 1 - least

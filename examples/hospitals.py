@@ -42,7 +42,7 @@ def at_a_hospital(name: str, rows: np.ndarray, folder: Path) -> Path:
 
 
 def network(release: gv.Release) -> np.ndarray:
-    return gv.PrivateGraphicalLasso(1.0, 1e-6).fit_release(release).partial_correlations()
+    return gv.PrivateGraphicalLasso(1.0, 1e-6).fit_release(release).partial_correlations_
 
 
 def main(folder: Path) -> None:

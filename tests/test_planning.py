@@ -31,7 +31,7 @@ def what_happens(n, p, budget, seed, rows_per_person=1):
     error = gv.metrics.relative_loss(
         model.precision_ * scale * np.outer(spread, spread), truth * np.outer(spread, spread)
     )
-    return model.n_eff_, error, gv.metrics.roc_auc(np.abs(model.partial_correlations()), truth != 0)
+    return model.n_eff_, error, gv.metrics.roc_auc(np.abs(model.partial_correlations_), truth != 0)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def what_happens(n, p, budget, seed, rows_per_person=1):
 def test_forecasts_come_true(n, p, epsilon, person, repeats):
     budget = gv.Budget(epsilon, 1e-6)
     case = _Case(n, p, budget, person, 4.0)
-    forecast = case.rehearsed(repeats)
+    forecast = case.rehearse(repeats)
     n_eff, error, auc = np.median([what_happens(n, p, budget, seed, person) for seed in range(repeats)], axis=0)
     assert forecast.n_eff == pytest.approx(n_eff, rel=0.25)
     assert forecast.error == pytest.approx(error, rel=0.25)
@@ -59,7 +59,7 @@ def test_forecasts_come_true(n, p, epsilon, person, repeats):
 def test_the_smallest_edge_is_seen_four_times_out_of_five():
     """Pairs joined by exactly the partial correlation that was forecast, and nothing else."""
     n, p, budget = 8000, 10, gv.Budget(1.0, 1e-6)
-    smallest = _Case(n, p, budget, 1, 4.0).rehearsed(4).smallest_edge
+    smallest = _Case(n, p, budget, 1, 4.0).rehearse(4).smallest_edge
     truth = np.eye(p)
     for first in range(0, p, 2):
         truth[first, first + 1] = truth[first + 1, first] = -smallest
@@ -75,7 +75,7 @@ def test_the_smallest_edge_is_seen_four_times_out_of_five():
 def test_the_whole_plan():
     budget, steps = gv.Budget(1.0, 1e-6), []
     plan = gv.plan(n=4000, p=8, budget=budget, target=0.1, progress=lambda done, total: steps.append((done, total)))
-    assert _Case(4000, 8, budget, 1, 4.0).rehearsed(15) == plan.here  # the same question, the same answer
+    assert _Case(4000, 8, budget, 1, 4.0).rehearse(15) == plan.here  # the same question, the same answer
     assert gv.Forecast.from_json(plan.to_json()) == plan
     assert steps == [(i, 11) for i in range(1, 12)]
     assert plan.here in plan.by_epsilon
@@ -89,7 +89,7 @@ def test_the_whole_plan():
         _Case(plan.records_needed, 8, budget, 1, 4.0),
         _Case(4000, 8, gv.Budget(plan.epsilon_needed, 1e-6), 1, 4.0),
     ):
-        assert case.rehearsed(4).smallest_edge == pytest.approx(0.1, rel=0.25)
+        assert case.rehearse(4).smallest_edge == pytest.approx(0.1, rel=0.25)
 
 
 def test_fewer_rows_stand_in_for_many():

@@ -71,7 +71,7 @@ def check_output(path: "str | os.PathLike[str]", content: bytes | None, like: "r
     there = target.read_bytes() if content is not None and found.st_size == len(content) else _head(target)
     if there != content and (like is None or not like.match(there)):
         raise InvalidParameter(
-            f"{name} exists already, and is not overwritten: {_described(there)}. Choose another output."
+            f"{name} exists already, and is not overwritten: {_describe(there)}. Choose another output."
         )
     return target
 
@@ -90,7 +90,7 @@ def write_file(path: "str | os.PathLike[str]", content: bytes, like: "re.Pattern
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if not (is_new and _linked(temporary, target, os.fspath(path))):
+        if not (is_new and _link(temporary, target, os.fspath(path))):
             os.replace(temporary, target)
         _sync_folder(target.parent)
     finally:
@@ -119,7 +119,7 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _described(head: bytes) -> str:
+def _describe(head: bytes) -> str:
     if head.startswith(_SQLITE):
         return "it is a database, perhaps a ledger"
     if head.startswith(b"graphveil-release "):
@@ -155,7 +155,7 @@ def _lock(handle: int, *, wait: bool) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _linked(temporary: Path, target: Path, name: str) -> bool:
+def _link(temporary: Path, target: Path, name: str) -> bool:
     """Give the file its name, unless another has just taken it; False where the file system has no links."""
     try:
         os.link(temporary, target)

@@ -67,13 +67,13 @@ class InvalidParameter(GraphveilError, ValueError):
         A single number or short word is shown. Anything larger is named by its type: arguments get mixed up, and
         what was meant as a parameter may be data.
         """
-        return cls(f"{name} must be {rule}, got {_shown(value)}." + (f" {advice}" if advice else ""))
+        return cls(f"{name} must be {rule}, got {_show(value)}." + (f" {advice}" if advice else ""))
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     """``value`` if it is short and plain, else its type."""
     if isinstance(value, tuple) and len(value) <= 2:
-        return "(" + ", ".join(map(_shown, value)) + ")"
+        return "(" + ", ".join(map(_show, value)) + ")"
     plain = value is None or isinstance(value, bool | int | float | str)
     text = repr(value) if plain else ""
     return text if plain and len(text) <= 60 else f"a {type(value).__name__}"

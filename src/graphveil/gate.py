@@ -1,53 +1,49 @@
 """The gate: the only place where records meet noise.
 
-Order of events, which is the guarantee's (``privacy/proofs/spending.md``, theorem 11):
+Order of events, on which the guarantee rests (``privacy/proofs/spending.md``, theorem 11):
 
-1. check every parameter and the schema;
-2. read, clip and sum the rows, exactly;
+1. validate every parameter and the schema;
+2. evaluate: read, clip and sum the rows, exactly;
 3. charge the whole event to the ledger, durably;
-4. draw the noise, add it to the exact integers, and only then make floats;
-5. with several rounds, ask the next question, which depends on earlier answers alone, and go on at 2 and 4
+4. add noise to the exact integers, and only then make floats;
+5. with several rounds, answer the next queries, which depend on earlier answers alone: 2 and 4 again
    (``privacy/proofs/composition.md``);
 6. with a key, store the release under it, so that the same request gets it again (``privacy/proofs/ledger.md``).
 
 Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on everything stays spent.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from graphveil._memory import check_memory
-from graphveil.exceptions import (
-    GuaranteeError,
-    InvalidParameter,
-    PrivacyWarning,
-    SourceError,
-    warn_caller,
-)
+from graphveil.exceptions import SourceError
 from graphveil.ledger.account import Account, LedgerLike
 from graphveil.released.answers import Answer
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import GaussianStep, ReleaseEvent, collision_probability
+from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.options import ReleaseOptions
-from graphveil.spec.queries import Moments, Query
+from graphveil.spec.queries import Query
+from graphveil.spec.rounding import float_round_up
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from numpy.typing import NDArray
 
     from graphveil.privacy.noise import NoiseSource
     from graphveil.rows.sources import RowSource
     from graphveil.rows.statistic import Statistic
     from graphveil.rows.streaming import StreamedMoments
+    from graphveil.spec.row_space import RowSpace
 
 __all__ = ["release"]
-
-_MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
 
 
 def release(
@@ -141,6 +137,7 @@ def release(
     account.check_affordable()
 
     from graphveil.privacy.noise import noise_source  # heavy modules load after the cheap refusals
+    from graphveil.strategies import Strategy
 
     noise, versions = noise_source(options.random_state), dict(_versions())
     source, domain = _open(source, options, person)
@@ -148,27 +145,15 @@ def release(
     if assume_centered:
         domain.check_contains_zero()
 
-    def charge(event: ReleaseEvent) -> None:
-        _check_event(event, allow_unproven)
-        account.charge(event)
-
-    gate = _Gate(source, domain, options, noise, charge, progress)
+    gate = _Gate(source, domain, options, account, noise, progress)
     failure = None
     try:
-        if domain.wants_private_norm:
-            domain = gate.find_norm()
-        if adaptive:
-            gate.ask_adaptively()
-        elif mechanism == "paper":
-            gate.ask_paper()
-        else:
-            gate.ask([(Moments(domain.radius), 1.0)])
+        Strategy(gate, options).run()
     except SourceError as error:
         failure = str(error)
     if failure is not None:  # raised here, outside of the except block, so that no context comes along
-        raise SourceError(failure) if gate.event is None else account.lost(failure)
-    assert gate.event is not None
-    made = Release(gate.event, domain, options.augment, tuple(gate.answers), versions)
+        raise account.source_error(failure)
+    made = Release(account.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
     account.store(made)
     return made
 
@@ -188,107 +173,60 @@ def _open(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSource
 
 
 class _Gate:
-    """Asks the evaluator, adds noise, and keeps count. Lives for one call of :func:`release`."""
+    """Answers the queries of one release: evaluates, charges once, adds noise. A strategy asks it."""
 
     def __init__(
         self,
         source: "RowSource | StreamedMoments",
         domain: Domain,
         options: ReleaseOptions,
+        account: Account,
         noise: "NoiseSource",
-        charge: Callable[[ReleaseEvent], None],
         progress: Callable[[int], None] | None,
     ) -> None:
-        from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
-        from graphveil.privacy.mechanisms import check_room
         from graphveil.rows.evaluator import Evaluator
 
-        self.answers: list[Answer] = []
-        self.event: ReleaseEvent | None = None  # from the charge on
-        self.mu, self._eta = analytic_mu(options.budget), grid_eta_budget(options.budget)
-        self._domain, self._options, self._noise, self._charge = domain, options, noise, charge
+        self.domain, self.answers = domain, list[Answer]()
+        self._options, self._account, self._noise = options, account, noise
+        self._several = options.adaptive or domain.wants_private_norm
         self._evaluator = Evaluator(source, domain, options.augment, adaptive=options.adaptive, progress=progress)
-        self._whole = (self.mu, self._eta) if options.adaptive or domain.wants_private_norm else None
-        # What two people taken for one may cost comes off first; then every step gets an equal part.
-        self._ids = collision_probability(self._evaluator.count()) if domain.person is not None else 0.0
-        if self._ids > self._eta / 2.0:
-            raise InvalidParameter(
-                "There are too many people for this budget: take a smaller epsilon or a larger delta."
-            )
-        self._step_eta = (self._eta - self._ids) / _MOST_STEPS
-        if self._whole is not None:
-            check_room(source.n_features, cells=domain.bounds is not None, mu=self.mu, allowed_eta=self._step_eta)
 
-    def find_norm(self) -> Domain:
-        """Spend a little on a bound of the rows' norm; return the domain that has it."""
-        from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
-        from graphveil.recovery.protocol import run_protocol
+    @property
+    def space(self) -> "RowSpace":
+        return self._evaluator.space
 
-        check_enough_rows(self._evaluator.count(), self.mu, self._domain.rows_per_person)
-        self._domain = replace(self._domain, data_norm=run_protocol(norm_rounds(), self.ask))
-        self._evaluator.use(self._domain)
-        self.mu = mu_after_norm(self.mu)
-        return self._domain
+    def count(self) -> int:
+        return self._evaluator.count()
 
-    def ask_adaptively(self) -> None:
-        """Follow the recipe: it is sent noisy answers, and yields the next questions."""
-        from graphveil.recovery.adaptive_protocol import adaptive_rounds
-        from graphveil.recovery.protocol import ProtocolInputs, run_protocol
+    def use(self, domain: Domain) -> None:
+        self.domain = domain
+        self._evaluator.use(domain)
 
-        with self._evaluator.cached():
-            space, n, domain = self._evaluator.space, self._evaluator.count(), self._domain
-            facts = (space.n_features, n, space.known_lattice, domain.radius, self.mu, domain.rows_per_person)
-            run_protocol(adaptive_rounds(ProtocolInputs(*facts, centred=self._options.assume_centered)), self.ask)
+    def cached(self) -> "AbstractContextManager[None]":
+        return self._evaluator.cached()
 
-    def ask(self, asked: list[tuple[Query, float]]) -> list[Answer]:
-        """Answer questions, each with a share of μ², in one pass over the rows."""
-        from graphveil.privacy.mechanisms import step_for
-
-        space, person, eta = self._evaluator.space, self._domain.rows_per_person, self._step_eta
-        steps = [step_for(query, space, person, self.mu * math.sqrt(share), eta) for query, share in asked]
-        return self._answer([query for query, _ in asked], steps, "default")
-
-    def ask_paper(self) -> None:
-        """The paper's Algorithm 1."""
-        from graphveil.privacy.mechanisms import paper_step
-
-        query, person, options = Moments(self._domain.radius), self._domain.rows_per_person, self._options
-        space, allow = self._evaluator.space, options.allow_unproven
-        step = paper_step(query, space, person, options.budget, allow_unproven=allow)
-        self._answer([query], [step], "paper")
-
-    def _answer(self, queries: list[Query], steps: list[GaussianStep], mechanism: str) -> list[Answer]:
+    def answer(self, queries: list[Query], steps: list[GaussianStep]) -> list[Answer]:
+        """Evaluate, charge if nothing was charged yet, check that the charge covers this too, add noise."""
         statistics = self._evaluator.evaluate(queries)
         if not self.answers:
-            self._charge_once(steps[0], mechanism)
-        self._check_spending(steps)
+            self._charge_once(steps[0])
+        self._account.check_covers([answer.step for answer in self.answers] + steps)
         answers = [self._add_noise(*each) for each in zip(queries, steps, statistics, strict=True)]
         self.answers += answers
         return answers
 
-    def _charge_once(self, first: GaussianStep, mechanism: str) -> None:
-        mu, eta = self._whole or (first.mu, math.nextafter(first.eta + self._ids, 1.0) if self._ids else first.eta)
-        budget, rounds = self._options.budget, "adaptive" if self._options.adaptive else "one"
-        person, neighbours = self._domain.rows_per_person, self._domain.neighbours
-        self.event = ReleaseEvent(
-            budget,
-            mu,
-            eta,
-            mechanism,
-            rounds,
-            self._evaluator.count(),
-            person,
-            neighbours,
-            seeded=self._noise.seeded,
-            by_person=self._domain.person is not None,
-        )
-        self._charge(self.event)
+    def _charge_once(self, first: GaussianStep) -> None:
+        """Charge the whole release: all of the budget where there are several rounds, else what its one step costs."""
+        from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
 
-    def _check_spending(self, coming: list[GaussianStep]) -> None:
-        """Σ μ² and Σ η of what was drawn and what comes now stay within what was charged, in exact arithmetic."""
-        assert self.event is not None
-        if not self.event.covers([answer.step for answer in self.answers] + coming):
-            raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
+        options, budget, domain = self._options, self._options.budget, self.domain
+        mu, eta = analytic_mu(budget), grid_eta_budget(budget)
+        if not self._several:
+            mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(self.space.id_collisions))
+        rounds, n, people = "adaptive" if options.adaptive else "one", self.count(), domain.rows_per_person
+        facts = (options.mechanism, rounds, n, people, domain.neighbours)
+        by_person = domain.person is not None
+        self._account.charge(ReleaseEvent(budget, mu, eta, *facts, seeded=self._noise.seeded, by_person=by_person))
 
     def _add_noise(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Answer:
         """Add noise to exact integers; floats are made from the noisy ones only."""
@@ -297,8 +235,7 @@ class _Gate:
         # Drawn first: should the sampler fail, no exact number stands in a variable that a reporter could print.
         drawn = draw_noise(step, self._noise)
         exact = statistic.answer(query)
-        factor = query.unit_factor(self._evaluator.space, self._evaluator.count())
-        values = {}
+        factor, values = query.unit_factor(self.space, self.count()), {}
         try:
             for group in step.groups:
                 noisy = _on_lattice(exact[group.name], step.lattice) + drawn[group.name].astype(object)
@@ -311,19 +248,6 @@ class _Gate:
 def _on_lattice(exact: "NDArray[Any]", exponent: int) -> "NDArray[Any]":
     """Integers in multiples of 2^exponent, rounded down where they are not multiples."""
     return exact << -exponent if exponent <= 0 else exact >> exponent
-
-
-def _check_event(event: ReleaseEvent, allow_unproven: bool) -> None:
-    n, delta = event.n_samples, event.budget.delta
-    if delta >= 1.0 / n:
-        warn_caller(
-            f"delta={delta:g} is at least 1/n for n={n} records: a mechanism that publishes one record at random would "
-            "satisfy it. Choose delta well below 1/n.",
-            PrivacyWarning,
-        )
-    unproven = allow_unproven and event.mechanism == "paper"
-    if not event.seeded and not event.keeps_budget and not unproven:
-        raise GuaranteeError("The noise does not keep the budget; nothing is released.")
 
 
 @cache

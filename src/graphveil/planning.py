@@ -30,6 +30,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.forecast import LARGEST_EPSILON, Forecast, ForecastPoint
 from graphveil.spec.gdp import delta_from_mu, epsilon_from_mu
+from graphveil.spec.rounding import format_exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,14 +108,14 @@ def plan(
     target = _validation.number("target", target, rule, _SMALLEST_TARGET, math.nextafter(1.0, 0.0))
     if budget.delta >= 1.0 / case.n:
         warn_caller(
-            f"delta={budget.delta:g} is at least 1/n for n={case.n} records. Choose delta well below 1/n.",
+            f"delta={format_exact(budget.delta)} is at least 1/n for n={case.n} records. Choose delta well below 1/n.",
             PrivacyWarning,
         )
     many, few = _replications(case.p)
     steps = _Steps(2 * len(_FACTORS) + 3, progress)
-    here = steps.done(case.rehearsed(many))
-    around = [steps.done(case.at_epsilon(budget.epsilon * factor).rehearsed(few)) for factor in _FACTORS]
-    along = [steps.done(case.at_records(case.n * factor).rehearsed(few)) for factor in _FACTORS]
+    here = steps.count(case.rehearse(many))
+    around = [steps.count(case.at_epsilon(budget.epsilon * factor).rehearse(few)) for factor in _FACTORS]
+    along = [steps.count(case.at_records(case.n * factor).rehearse(few)) for factor in _FACTORS]
     return Forecast(
         budget=budget,
         n_features=case.p,
@@ -122,8 +123,8 @@ def plan(
         bounds_in_sd=case.bounds_in_sd,
         here=here,
         target=target,
-        records_needed=steps.done(_records_needed(case, here, target)),
-        epsilon_needed=steps.done(_epsilon_needed(case, here, target)),
+        records_needed=steps.count(_records_needed(case, here, target)),
+        epsilon_needed=steps.count(_epsilon_needed(case, here, target)),
         by_epsilon=tuple(sorted({*around, here}, key=lambda point: point.epsilon)),
         by_records=tuple(sorted({*along, here}, key=lambda point: point.n_samples)),
     )
@@ -145,7 +146,7 @@ class _Case:
     def at_records(self, n: float) -> "_Case":
         return replace(self, n=max(1, round(n)))
 
-    def rehearsed(self, replications: int) -> ForecastPoint:
+    def rehearse(self, replications: int) -> ForecastPoint:
         """Medians over some rehearsals."""
         runs = [_rehearse(self, seed, intervals=seed < _WITH_INTERVALS) for seed in range(replications)]
         smallest = float(np.median([run.smallest_edge for run in runs if run.smallest_edge is not None]))
@@ -313,7 +314,7 @@ class _Steps:
     def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         self._total, self._count, self._progress = total, 0, progress
 
-    def done(self, result: T) -> T:
+    def count(self, result: T) -> T:
         self._count += 1
         if self._progress is not None:
             self._progress(self._count, self._total)

@@ -4,6 +4,7 @@ Runs are chosen so that each bug escapes with probability below 10⁻⁵, by the
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import graphveil as gv
 from graphveil import gate
 from graphveil.exceptions import GuaranteeError
+from graphveil.ledger import account
 from graphveil.privacy import mechanisms, noise, sensitivity
 from graphveil.released import release
 from graphveil.rows import accumulators, encoding
@@ -137,16 +139,16 @@ def seed_in_every_draw(patch):
 def first_round_charged_only(patch):
     charge = gate._Gate._charge_once
 
-    def forgetful(self, first, mechanism):
-        self._whole = (first.mu, first.eta)
-        charge(self, first, mechanism)
+    def forgetful(self, first):
+        self._several = False
+        charge(self, first)
 
     patch.setattr(gate._Gate, "_charge_once", forgetful)
 
 
 def and_nobody_counts(patch):
     first_round_charged_only(patch)
-    patch.setattr(gate._Gate, "_check_spending", lambda self, coming: None)
+    patch.setattr(account.Account, "check_covers", lambda self, steps: None)
     patch.setattr(release, "check_release", lambda *facts: None)
 
 
@@ -198,15 +200,11 @@ def test_a_wrong_norm_in_the_clip_alone_is_harmless(monkeypatch):
 @pytest.mark.nightly
 def test_a_round_of_the_adaptive_recipe_that_was_not_charged(monkeypatch):
     """The last round, about half of μ²."""
-    charge = gate._Gate._charge_once
-
-    def forgetful(self, first, mechanism):
-        mu, eta = self._whole
-        self._whole = (mu * math.sqrt(0.5), eta)
-        charge(self, first, mechanism)
-
-    monkeypatch.setattr(gate._Gate, "_charge_once", forgetful)
-    monkeypatch.setattr(gate._Gate, "_check_spending", lambda self, coming: None)
+    charge = account.Account.charge
+    monkeypatch.setattr(
+        account.Account, "charge", lambda self, event: charge(self, replace(event, mu=event.mu * math.sqrt(0.5)))
+    )
+    monkeypatch.setattr(account.Account, "check_covers", lambda self, steps: None)
     assert gv.audit(gv.Budget(16.0, 1e-6), pair="adaptive", runs=1500).broken
 
 

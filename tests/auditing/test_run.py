@@ -13,7 +13,7 @@ import pytest
 import graphveil as gv
 from graphveil.auditing.attacks import ATTACKS
 from graphveil.auditing.neighbours import PAIRS
-from graphveil.auditing.run import _played
+from graphveil.auditing.run import _play
 from graphveil.exceptions import InvalidParameter
 
 QUICK = [name for name in PAIRS if name not in ("paper", "orthogonal", "private norm") and "adaptive" not in name]
@@ -82,7 +82,7 @@ def test_too_few_runs_are_no_proof_of_anything():
 
 
 def test_nothing_of_an_audit_is_seeded():
-    one, other = (_played(PAIRS["orthogonal"], gv.Budget(8.0, 1e-6), 10)[1].ratios for _ in range(2))
+    one, other = (_play(PAIRS["orthogonal"], gv.Budget(8.0, 1e-6), 10)[1].ratios for _ in range(2))
     assert (one != other).all()
     with pytest.raises(TypeError):
         gv.audit(gv.Budget(8.0, 1e-6), random_state=1)

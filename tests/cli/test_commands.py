@@ -96,7 +96,7 @@ def test_networks_are_the_estimators(graphveil, released, tmp_path, ending):
     said = graphveil("fit", released, "-o", path, "--json")
     assert said.code == 0, said.text
     weights = {
-        (a, b): model.partial_correlations()[i, j]
+        (a, b): model.partial_correlations_[i, j]
         for i, a in enumerate(model.feature_names_in_)
         for j, b in enumerate(model.feature_names_in_)
         if i < j and model.precision_[i, j]

@@ -20,7 +20,7 @@ import pyarrow.parquet
 import pytest
 
 import graphveil as gv
-from graphveil.cli._network_formats import FORMATS, fitted_network
+from graphveil.cli._network_formats import FORMATS, collect_network
 from graphveil.report.page import write_report
 from graphveil.spec.forecast import ForecastPoint
 
@@ -139,7 +139,7 @@ def prepared(tmp_path_factory):
     (folder / "old.json").write_text(plan.to_json())
     write_report(made, folder / "old.html")
     model = gv.PrivatePrecision(4.0, 1e-3).fit_release(made)
-    FORMATS[".csv"].write(fitted_network(model, made), folder / "old.csv")
+    FORMATS[".csv"].write(collect_network(model, made), folder / "old.csv")
     gv.Ledger(folder / "ledger.db").create("clinic", gv.Budget(1.0, 1e-6))
     (folder / "empty").touch()
     (folder / "noise.bin").write_bytes(random.Random(0).randbytes(5000))

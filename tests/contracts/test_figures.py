@@ -1,5 +1,6 @@
-"""Every guarantee in figures that a page gives: computed anew, and never prettier than it is."""
+"""Every guarantee in figures that a page or a message gives: computed anew, and never prettier than it is."""
 
+import ast
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 import graphveil as gv
+from graphveil.auditing.result import Audit
+from graphveil.report.privacy_card import privacy_card
 from graphveil.spec.gdp import epsilon_from_mu
 
 ROOT = Path(__file__).parents[2]
@@ -135,3 +138,67 @@ def test_the_figures_of_before_would_fail():
         assert not is_rounded_up(written, exact)
     for written, exact in (("1.46", releases(2, 1)), ("3,908", rows(100, 4)), ("1.0", 1.0), ("2.1", 2.05)):
         assert is_rounded_up(written, exact)
+
+
+# Names that hold a cost or what is left of a budget, alone or as a part: ``claimed_mu``, ``left["epsilon"]``.
+COST = re.compile(r"(?<![A-Za-z])(epsilon|delta|mu|eta|spent|remaining)(?![A-Za-z(])")
+
+
+def nearest_roundings(source):
+    """Costs that a piece of code rounds to nearest, in an f-string, by ``format`` or by ``round``."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            value = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("round", "format"):
+            value = node.args[0]
+        else:
+            continue
+        if COST.search(ast.unparse(value)):
+            yield ast.unparse(node)
+
+
+def test_no_code_rounds_a_cost_to_nearest():
+    """``graphveil.spec.rounding`` has the formats for it: exact, up and down."""
+    sources = sorted((ROOT / "src").rglob("*.py"))
+    found = {str(path.relative_to(ROOT)): list(nearest_roundings(path.read_text())) for path in sources}
+    assert len(found) > 100
+    assert {path: costs for path, costs in found.items() if costs} == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'f"{budget.epsilon:g}"',
+        'f"{self.claimed_mu:.4g}"',
+        "f'{left[\"delta\"]:.4g}'",
+        "round(event.mu, 3)",
+        'f"{spent:.2f}"',
+    ],
+)
+def test_the_code_of_before_would_fail(code):
+    assert list(nearest_roundings(code))
+
+
+def costs_in(text):
+    """Numbers behind the letters and words of costs."""
+    return [float(number) for number in re.findall(r"(?:[εδμη]|epsilon|delta|mu) (?:=|≥) ([\d.]+(?:[eE]-?\d+)?)", text)]
+
+
+def test_messages_with_awkward_figures_are_conservative():
+    """Figures that rounding to nearest would make smaller than they are."""
+    epsilon, delta = 1.23456712, 1.0000003e-6
+    budget = gv.Budget(epsilon, delta)
+    made = gv.release(
+        gv.simulate.gaussian_rows([[1.0]], 50, random_state=0), domain=gv.Domain(bounds=(-4, 4)), budget=budget
+    )
+    mu_, eta = made.event.mu, made.event.eta
+    card = dict(privacy_card(made).facts)
+    shown = costs_in(card["What it means"])
+    assert [a >= b for a, b in zip(shown, [epsilon, delta], strict=True)] == [True, True]
+    shown = costs_in(card["Other releases"])
+    assert [a >= b for a, b in zip(shown, [mu_, eta], strict=True)] == [True, True]
+    for answer in made.answers:
+        (shown,) = costs_in(repr(answer))
+        assert answer.step.mu <= shown < 1.002 * answer.step.mu
+    audit = Audit("orthogonal", budget, 0.236749, 0.236751, 1.0, 0.95, "the best", 10)
+    assert costs_in(repr(audit)) == [0.2368, 0.2367]

@@ -51,6 +51,10 @@ def test_the_network_does_not_depend_on_units():
     np.testing.assert_allclose(
         models[1].precision_ * np.outer(scale, scale), models[0].precision_, rtol=0.2, atol=0.1 * np.abs(THETA).max()
     )
+    # Penalties of correlations, as the parameter alpha: the units of the columns range over six decades.
+    weighed = np.minimum(models[0].alpha_, models[1].alpha_) > 0.0
+    ratio = models[1].alpha_[weighed] / models[0].alpha_[weighed]
+    assert np.median(np.abs(np.log(ratio))) < np.log(1.5)
 
 
 def test_other_ways_to_choose_the_penalty():

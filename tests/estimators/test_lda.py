@@ -119,10 +119,16 @@ def test_what_is_refused():
         gv.PrivateLDA(**SETTINGS).fit(ROWS)
     with pytest.raises(SourceError, match="labels"):
         gv.PrivateLDA(**SETTINGS).fit(ROWS, LABELS[:-1])
-    assert not hasattr(gv.PrivateLDA(**SETTINGS), "partial_fit")
     with pytest.raises(NotFittedError):
         gv.PrivateLDA(**SETTINGS).predict(ROWS)
     with pytest.raises(InvalidParameter, match="X must have 2 dimensions"):
         gv.PrivateLDA(**SETTINGS, random_state=0).fit(ROWS, LABELS).predict(ROWS[0])
     model = clone(gv.PrivateLDA(**SETTINGS))
     assert model.get_params()["classes"] == ["a", "b", "c"]
+
+
+def test_what_needs_one_gaussian_or_one_pass_is_not_there():
+    model = gv.PrivateLDA(**SETTINGS, random_state=0).fit(ROWS, LABELS)
+    absent = {"partial_fit", "release", "sample", "conditional_mean", "minimum_variance_weights", "mahalanobis"}
+    assert not absent & set(dir(model))
+    assert absent <= set(dir(gv.PrivatePrecision))

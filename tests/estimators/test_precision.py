@@ -93,6 +93,8 @@ def test_names_frames_and_graphs():
     frame = model.to_frame()
     assert list(frame.columns) == names
     np.testing.assert_allclose(np.diag(frame), 1.0)
+    np.testing.assert_array_equal(frame, model.partial_correlations_)
+    np.testing.assert_array_equal(frame, gv.metrics.partial_correlations(model.precision_))
     graph = model.to_networkx(threshold=0.15)
     truth = gv.metrics.partial_correlations(THETA)
     assert graph.number_of_nodes() == 6
@@ -133,7 +135,7 @@ def test_wrong_parameters_are_refused_at_fit():
     with pytest.raises(InvalidParameter, match="needs bounds or data_norm"):
         gv.PrivatePrecision(epsilon=1, delta=1e-6).fit(ROWS)
     with pytest.raises(NotFittedError):
-        gv.PrivatePrecision(**SETTINGS).partial_correlations()
+        gv.PrivatePrecision(**SETTINGS).partial_correlations_  # noqa: B018 - reading it raises
 
 
 def test_samples_of_the_fitted_gaussian():

@@ -33,7 +33,7 @@ BAD = {
     "bytes": np.array([[b"1", b"2", SECRET.encode()]]),
 }
 CALLS = [
-    *((name, "mahalanobis") for name in ("precision", "ridge", "network", "lda")),
+    *((name, "mahalanobis") for name in ("precision", "ridge", "network")),
     *((name, "score") for name in ("precision", "ridge", "network")),
     *(("lda", method) for method in ("predict", "predict_proba", "decision_function")),
 ]

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import graphveil as gv
+from graphveil import strategies
 from graphveil.exceptions import GuaranteeError
 from graphveil.privacy import calibration, noise
 from graphveil.privacy.mechanisms import step_for
@@ -163,7 +164,7 @@ def test_questions_of_one_pass_are_counted_together_before_any_is_answered(monke
         yield [(query, 0.6), (query, 0.6)]
 
     drawn = []
-    monkeypatch.setattr(adaptive_protocol, "adaptive_rounds", greedy)
+    monkeypatch.setattr(strategies, "adaptive_rounds", greedy)
     monkeypatch.setattr(noise, "draw_discrete_gaussian", lambda scale, count: drawn.append(count))
     with pytest.raises(GuaranteeError, match="would cost more than was charged"):
         adaptive()
@@ -190,7 +191,7 @@ def test_windows_that_share_one_end_have_sums_of_their_own(monkeypatch):
         yield [(Moments(1.0, 1.0, RowMap.of(np.eye(P) / span, np.zeros(P), -span, span)), 0.1)]
         yield []
 
-    monkeypatch.setattr(adaptive_protocol, "adaptive_rounds", curious)
+    monkeypatch.setattr(strategies, "adaptive_rounds", curious)
     rounds = noise_by_round(adaptive(random_state=0))
     assert len(rounds) == 5
     for values in by_kind(rounds).values():

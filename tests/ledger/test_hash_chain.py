@@ -13,7 +13,7 @@ import sqlalchemy as sa
 import graphveil as gv
 from graphveil.exceptions import KeyRefused, LedgerDamaged
 from graphveil.ledger.database import _engine
-from graphveil.ledger.hash_chain import sealed
+from graphveil.ledger.hash_chain import seal
 from graphveil.ledger.schema import SCHEMA_VERSION, datasets, events, ledgers, releases
 from graphveil.released import file_format
 from helpers.ledgers import DOMAIN, HALF, ROWS, event, opened, release, request
@@ -78,13 +78,13 @@ def cheaper(ledger):
     """Event 5 rewritten to cost less, with a hash that fits its own line."""
     content = json.loads(line(ledger, 5))
     content["event"]["mu"] /= 10
-    text, seal = sealed(content)
-    return events.update().where(PEOPLE, events.c.number == 5).values(content=text, hash=seal)
+    text, digest = seal(content)
+    return events.update().where(PEOPLE, events.c.number == 5).values(content=text, hash=digest)
 
 
 def larger_budget(ledger):
-    text, seal = sealed({**budget_line(ledger), "budget": gv.Budget(9.0, 1e-6).to_dict()})
-    return datasets.update().where(datasets.c.name == "people").values(content=text, hash=seal)
+    text, digest = seal({**budget_line(ledger), "budget": gv.Budget(9.0, 1e-6).to_dict()})
+    return datasets.update().where(datasets.c.name == "people").values(content=text, hash=digest)
 
 
 def budget_line(ledger):

@@ -90,7 +90,7 @@ def test_a_seeded_release_is_recorded_as_infinite_and_marks_the_data_set(url):
     assert ledger.spent("people").mu == math.inf
     assert ledger.remaining("people").seeded
     assert ledger.remaining("people").epsilon == 0.0
-    assert "inf (seeded)" in str(ledger.history("people"))
+    assert "∞ (seeded)" in str(ledger.history("people"))
     with pytest.raises(BudgetExceeded, match="seeded release"):
         ledger.charge("people", event(0.1))
     release(ledger, random_state=2)  # it cannot get worse

@@ -7,7 +7,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import LedgerDamaged, LedgerReadOnly
-from graphveil.ledger.hash_chain import sealed
+from graphveil.ledger.hash_chain import seal
 from graphveil.ledger.schema import datasets, events, ledgers, releases
 from graphveil.privacy.composition import Balance
 from helpers.ledgers import event, opened, release, request
@@ -56,11 +56,11 @@ def forged(ledger, **changes):
     last = json.loads(ledger.history("people")[-1].line)
     content = {**last, "previous": ledger.history("people")[-1].hash, "number": last["number"] + 1, "key": None}
     content |= {"token": secrets.token_hex(16), **changes}
-    text, seal = sealed(content)
+    text, digest = seal(content)
     row = {"dataset": "people", "number": content["number"], "token": content["token"], "key": None}
     return [
-        events.insert().values(**row, content=text, hash=seal),
-        datasets.update().values(events=content["number"], head=seal),
+        events.insert().values(**row, content=text, hash=digest),
+        datasets.update().values(events=content["number"], head=digest),
     ]
 
 
@@ -79,7 +79,7 @@ FORGERIES = {
     ],
     "a line further on": lambda l: forged(l, number=9, balance=NOTHING)[:1],
     "not a line": lambda l: [
-        events.insert().values(dataset="people", number=3, token="0" * 32, content="[", hash=sealed({})[1])
+        events.insert().values(dataset="people", number=3, token="0" * 32, content="[", hash=seal({})[1])
     ],
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil.report.graph_layout import placed
+from graphveil.report.graph_layout import place_nodes
 from graphveil.report.page import report_html
 from graphveil.report.privacy_card import max_guess_accuracy, privacy_card
 from graphveil.report.report_data import collect_report_data
@@ -19,7 +19,7 @@ def test_the_slider_stops_at_the_estimators_network(insurance):
     model = gv.PrivateGraphicalLasso(1.0, 1e-6).fit_release(insurance)
     data = payload(report_html(insurance))
     i, j, r = data["path"][data["chosen"]]
-    weights = model.partial_correlations()
+    weights = model.partial_correlations_
     assert sorted(zip(i, j, strict=True)) == list(zip(*np.nonzero(np.triu(model.precision_, 1)), strict=True))
     assert np.abs(r - weights[i, j]).max() <= 0.5e-4
     counts = [len(first) for first, _, _ in data["path"]]
@@ -177,7 +177,7 @@ def test_a_forecast_is_compared(insurance, forecast):
 def test_nodes_are_placed_apart_and_inside():
     weights = gv.metrics.partial_correlations(gv.simulate.small_world_precision(40, random_state=0))
     for p in (1, 2, 3, 40):
-        places = placed(weights[:p, :p], np.arange(p))
+        places = place_nodes(weights[:p, :p], np.arange(p))
         assert places.shape == (p, 2)
         assert places.min() >= 0.0
         assert places.max() <= 1.0

@@ -151,9 +151,15 @@ def test_edges_have_both_signs_and_sizes_within_a_factor_of_two():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: gv.simulate.hub_precision(5, 6), "n_hubs must be a whole number from 1 to 5, got 6"),
+        (
+            lambda: gv.simulate.hub_precision(5, 6),
+            "n_hubs must be an integer of at least 1 and at most 5, got 6",
+        ),
         (lambda: gv.simulate.hub_precision(0), "p must be"),
-        (lambda: gv.simulate.scale_free_precision(5, 5), "edges_per_node must be a whole number from 1 to 4, got 5"),
+        (
+            lambda: gv.simulate.scale_free_precision(5, 5),
+            "edges_per_node must be an integer of at least 1 and at most 4, got 5",
+        ),
         (lambda: gv.simulate.small_world_precision(9, 3), "n_neighbours must be even"),
         (lambda: gv.simulate.small_world_precision(9, 0), "n_neighbours must be"),
         (lambda: gv.simulate.small_world_precision(9, rewiring=1.5), "rewiring must be .* at most 1, got 1.5"),

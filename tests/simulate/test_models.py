@@ -107,13 +107,13 @@ def test_a_generator_moves_on():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0, 5), "number must be a whole number from 1 to 4, got 0"),
+        ((0, 5), "number must be an integer of at least 1 and at most 4, got 0"),
         ((5, 5), "number must be"),
         (("3", 5), "number must be"),
         ((True, 5), "number must be"),
-        ((2, 0), "p must be a whole number of at least 1, got 0"),
+        ((2, 0), "p must be an integer of at least 1, got 0"),
         ((3, 2.0), "p must be"),
-        ((1, 10_001), "p must be a whole number from 1 to 10000, got 10001"),
+        ((1, 10_001), "p must be an integer of at least 1 and at most 10000, got 10001"),
         ((4, 5, -1), "random_state must be None, an int of at least 0 or a numpy.random.Generator, got -1"),
         ((4, 5, "seed"), "random_state must be"),
         ((4, 5, True), "random_state must be"),

@@ -160,7 +160,7 @@ def test_bad_precision_is_refused(sampler, precision, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda one: gv.simulate.gaussian_rows(one, 0), "n_samples must be a whole number of at least 1, got 0"),
+        (lambda one: gv.simulate.gaussian_rows(one, 0), "n_samples must be an integer of at least 1, got 0"),
         (lambda one: gv.simulate.gaussian_rows(one, 10.0), "n_samples must be"),
         (
             lambda one: gv.simulate.student_rows(one, 5, 2),
@@ -169,7 +169,10 @@ def test_bad_precision_is_refused(sampler, precision, message):
         (lambda one: gv.simulate.student_rows(one, 5, np.inf), "degrees_of_freedom must be"),
         (lambda one: gv.simulate.lognormal_rows(one, 5, 0.0), "log_standard_deviation must be"),
         (lambda one: gv.simulate.lognormal_rows(one, 5, 6.0), "at most 5, got 6.0"),
-        (lambda one: gv.simulate.contaminated_rows(one, 5, 6), "n_outliers must be a whole number from 0 to 5, got 6"),
+        (
+            lambda one: gv.simulate.contaminated_rows(one, 5, 6),
+            "n_outliers must be an integer of at least 0 and at most 5, got 6",
+        ),
         (lambda one: gv.simulate.contaminated_rows(one, 5, scale=0.0), "scale must be"),
         (lambda one: gv.simulate.gaussian_rows(one, 5, random_state=1.5), "random_state must be"),
     ],

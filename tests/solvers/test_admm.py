@@ -90,7 +90,7 @@ def test_not_converged_and_unbounded():
         ({"relaxation": 2.0}, r"relaxation must be a number in \(0, 2\)"),
         ({"relaxation": 0.0}, r"relaxation must be a number in \(0, 2\)"),
         ({"tol": -1.0}, "tol must be None or a finite number > 0"),
-        ({"max_iter": 0}, "max_iter must be an integer ≥ 1"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
         ({"start": (np.eye(3), np.eye(3))}, "start must be two matrices of shape"),
     ],
 )

@@ -355,9 +355,9 @@ def test_solution_is_frozen_and_travels():
         ("alpha", np.ones((3, 3)), "alpha must be a number or a matrix of shape"),
         ("tol", 0.0, "tol must be a finite number > 0"),
         ("tol", np.nan, "tol must be a finite number > 0"),
-        ("max_iter", 0, "max_iter must be an integer ≥ 1"),
-        ("max_iter", 1.5, "max_iter must be an integer ≥ 1"),
-        ("max_iter", True, "max_iter must be an integer ≥ 1"),
+        ("max_iter", 0, "max_iter must be an integer of at least 1"),
+        ("max_iter", 1.5, "max_iter must be an integer of at least 1"),
+        ("max_iter", True, "max_iter must be an integer of at least 1"),
     ],
 )
 def test_refused_arguments(argument, value, message):

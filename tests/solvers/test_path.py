@@ -84,7 +84,7 @@ def test_a_variance_that_only_a_penalty_makes_positive():
         ({"alphas": [0.1, -0.1]}, "alphas must be a non-empty one-dimensional array"),
         ({"alphas": [[0.1]]}, "alphas must be a non-empty one-dimensional array"),
         ({"ratio": 1.0}, r"ratio must be a number in \(0, 1\)"),
-        ({"n_alphas": 0}, "n_alphas must be an integer ≥ 1"),
+        ({"n_alphas": 0}, "n_alphas must be an integer of at least 1"),
         ({"tol": 0}, "tol must be a finite number > 0"),
     ],
 )

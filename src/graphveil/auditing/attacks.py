@@ -6,16 +6,12 @@ runs: they find what nobody thought of. A score above a threshold means "the rec
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from graphveil._typing import Matrix, Vector
 from graphveil.auditing.confidence import mu_lower_bound
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float64]
 
 __all__ = ["ATTACKS", "AttackObservations", "strength"]
 
@@ -34,8 +30,8 @@ class AttackObservations:
         The noisy numbers of the first round, in units of the integer sums.
     """
 
-    ratios: "Vector"
-    numbers: "Vector"
+    ratios: Vector
+    numbers: Matrix
 
     def __getitem__(self, part: slice) -> "AttackObservations":
         return AttackObservations(self.ratios[part], self.numbers[part])
@@ -44,7 +40,7 @@ class AttackObservations:
         return len(self.ratios)
 
 
-Score = Callable[[AttackObservations], "Vector"]
+Score = Callable[[AttackObservations], Vector]
 Learner = Callable[[AttackObservations, AttackObservations], Score]
 
 
@@ -62,7 +58,7 @@ def strength(attack: str, without: AttackObservations, within: AttackObservation
     return float(mu_lower_bound((high > threshold).sum(), (low > threshold).sum(), len(high), alpha))
 
 
-def _best_threshold(low: "Vector", high: "Vector", alpha: float) -> float:
+def _best_threshold(low: Vector, high: Vector, alpha: float) -> float:
     """Where the runs that were learnt from would prove most."""
     both = np.sort(np.concatenate([low, high]))
     candidates = np.unique(both[:: max(1, len(both) // _THRESHOLDS)])
@@ -91,14 +87,14 @@ def _low_bits(without: AttackObservations, within: AttackObservations) -> Score:
     counts = [[np.bincount(bits[:, j] - least, minlength=size) + 1.0 for j in columns] for bits in (low, high)]
     odds = np.log(counts[1]) - np.log(counts[0])
 
-    def score(seen: AttackObservations) -> "Vector":
+    def score(seen: AttackObservations) -> Vector:
         bits = np.clip(_last_bits(seen.numbers) - least, 0, size - 1)
         return np.asarray(sum(odds[j][bits[:, j]] for j in columns))
 
     return score
 
 
-def _last_bits(numbers: "Vector") -> "NDArray[np.int64]":
+def _last_bits(numbers: Vector) -> NDArray[np.int64]:
     """The exponent of the last set bit of each float."""
     fraction, exponent = np.frexp(numbers)
     digits = np.abs(np.ldexp(fraction, 53)).astype(np.int64)

@@ -96,7 +96,7 @@ def _known(row: list[float], others: "NDArray[np.float64] | None" = None) -> Kno
     return KnownRows(np.vstack([[row], np.zeros((1, len(row))) if others is None else others]))
 
 
-def _around(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def _spread(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Rows of these lengths in all directions, for rounds that whiten, count norms and shorten."""
     angle = math.sqrt(5.0) * math.pi * np.arange(lengths.size)
     return np.asarray(lengths[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
@@ -106,8 +106,8 @@ _BOX, _BALL = Domain(bounds=(-1.0, 1.0)), Domain(data_norm=1.0)
 _CORNER, _OTHER_CORNER, _NOTHING = _known([3.0, 3.0]), _known([3.0, -3.0]), [0.0, 0.0]
 _NAN, _HUGE = math.nan, 1e300
 _ONES, _ZEROS = np.ones((2047, 2)), np.zeros((2047, 2))
-_RING = _around(np.full(1023, 0.3))  # none but the row in question is shortened
-_TAILED = _around(0.1 / np.sqrt(np.linspace(1e-3, 1.0, 1023)))  # many are, and the excess is asked for
+_RING = _spread(np.full(1023, 0.3))  # none but the row in question is shortened
+_TAILED = _spread(0.1 / np.sqrt(np.linspace(1e-3, 1.0, 1023)))  # many are, and the excess is asked for
 _ADAPTIVE = {"adaptive": True}
 
 PAIRS = {

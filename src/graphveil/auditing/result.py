@@ -1,8 +1,10 @@
 """What an audit found."""
 
+import math
 from dataclasses import dataclass
 
 from graphveil.spec.budget import Budget
+from graphveil.spec.rounding import format_exact, format_round_down, format_round_up
 
 __all__ = ["Audit"]
 
@@ -51,12 +53,14 @@ class Audit:
         if self.broken:
             return "BROKEN: neighbours can be told apart better than claimed"
         if self.largest_mu <= self.claimed_mu:
-            return f"cannot tell: so few runs prove no more than μ = {self.largest_mu:.3g}, whatever the attack finds"
-        return f"not broken; the attack reaches {self.mu_low / self.claimed_mu:.0%} of the claim"
+            most = format_round_up(self.largest_mu, 3)
+            return f"cannot tell: so few runs prove no more than μ = {most}, whatever the attack finds"
+        return f"not broken; the attack reaches {math.floor(100 * self.mu_low / self.claimed_mu)}% of the claim"
 
     def __repr__(self) -> str:
-        asked = f"({self.budget.epsilon:g}, {self.budget.delta:g})"
+        asked = f"({format_exact(self.budget.epsilon)}, {format_exact(self.budget.delta)})"
+        claimed, shown = format_round_up(self.claimed_mu, 4), format_round_down(self.mu_low, 4)
         return (
-            f"<Audit of {self.pair!r} at {asked}: claimed μ = {self.claimed_mu:.4g}, shown μ ≥ {self.mu_low:.4g} by "
+            f"<Audit of {self.pair!r} at {asked}: claimed μ = {claimed}, shown μ ≥ {shown} by "
             f"{self.attack}, {100 * self.confidence:g}% sure, {self.runs} runs a side; {self.verdict}>"
         )

@@ -64,7 +64,7 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
     neighbours = pair_named(pair)
     runs = _validation.integer("runs", runs, 10)
     confidence = _validation.number("confidence", confidence, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)
-    claimed, without, within = _played(neighbours, budget, runs)
+    claimed, without, within = _play(neighbours, budget, runs)
     alpha = (1.0 - confidence) / len(ATTACKS)
     shown = {attack: strength(attack, without, within, alpha) for attack in ATTACKS}
     best = max(shown, key=lambda attack: shown[attack])
@@ -72,7 +72,7 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
     return Audit(pair, budget, claimed, shown[best], largest, confidence, best, runs)
 
 
-def _played(pair: Pair, budget: Budget, runs: int) -> tuple[float, AttackObservations, AttackObservations]:
+def _play(pair: Pair, budget: Budget, runs: int) -> tuple[float, AttackObservations, AttackObservations]:
     """What the releases claim, and what the attacker sees of each data set."""
     attacker = Attacker(pair)
     ratios, numbers = np.empty((2, runs)), []

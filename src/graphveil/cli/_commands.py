@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from graphveil.cli._output import DONE, USAGE, echo, emit, open_streams, refuse, verdict
+from graphveil.cli._errors import explain_failure
+from graphveil.cli._exit_codes import DONE, USAGE
+from graphveil.cli._output import echo, emit, open_streams, refuse
 from graphveil.cli.audit import audit
 from graphveil.cli.bounds import bounds
 from graphveil.cli.demo import demo
@@ -71,14 +73,14 @@ def call(arguments: Sequence[str]) -> int:
     except SystemExit:  # the reader of the help has gone
         return DONE
     except BaseException as error:
-        return _refused(error, as_json="--json" in arguments)
+        return _explain_refusal(error, as_json="--json" in arguments)
     return DONE
 
 
-def _refused(error: Any, *, as_json: bool) -> int:
+def _explain_refusal(error: Any, *, as_json: bool) -> int:
     """Say what went wrong before a verb began: mostly a mistake in how it was called."""
     if not hasattr(error, "format_message"):
-        return refuse(as_json, *verdict(error))
+        return refuse(as_json, *explain_failure(error))
     said, context = error.format_message(), getattr(error, "ctx", None)
     if not said:  # nothing was asked for, and the help has been shown
         return USAGE

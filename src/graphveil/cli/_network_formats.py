@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphveil.released.release import Release
 
-__all__ = ["FORMATS", "FittedNetwork", "fitted_network"]
+__all__ = ["FORMATS", "FittedNetwork", "collect_network"]
 
 _NUMBERS = ("weight", "estimate", "lower", "upper", "p_value")
 _FIELDS = ("source", "target", *_NUMBERS, "could_be_noise")
@@ -54,9 +54,9 @@ class FittedNetwork:
     checksum: str
 
 
-def fitted_network(model: Any, release: "Release") -> FittedNetwork:
+def collect_network(model: Any, release: "Release") -> FittedNetwork:
     """Edges of a fitted estimator, strongest first; with intervals, where its penalty was chosen on the release."""
-    names, weights = release.column_names, model.partial_correlations()
+    names, weights = release.column_names, model.partial_correlations_
     intervals = model.edge_intervals() if getattr(model, "_network", None) is not None else None
     sure = None if intervals is None else intervals.select()
     edges = []

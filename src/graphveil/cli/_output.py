@@ -1,4 +1,4 @@
-"""How verbs speak: to people on a terminal, to scripts as JSON, about mistakes in one sentence.
+"""How commands speak: to people on a terminal, to scripts as JSON, about mistakes in one sentence.
 
 What is said does not decide how a command ends, once what it was asked for is done: a terminal of another encoding, a
 full disk or a reader who has gone cost words, not a release that was paid for.
@@ -8,83 +8,28 @@ import codecs
 import io
 import json
 import os
-import re
-import signal
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial, wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from graphveil.cli._signals import signal_heard
-from graphveil.exceptions import (
-    BudgetExceeded,
-    GraphveilError,
-    InvalidParameter,
-    LedgerDamaged,
-    LedgerFull,
-    LedgerUnavailable,
-    LedgerWarning,
-    PrivacyWarning,
-)
+from graphveil.cli._exit_codes import REFUSED
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = [
-    "BROKEN",
-    "DONE",
-    "ELSEWHERE",
-    "LOST",
-    "REFUSED",
-    "USAGE",
-    "AsJson",
-    "CliError",
-    "Number",
-    "WholeNumber",
-    "command",
-    "echo",
-    "emit",
-    "expanded",
-    "named_output",
-    "note",
-    "number",
-    "one_line",
-    "open_streams",
-    "progress_bar",
-    "read_text",
-    "refuse",
-    "require_file",
-    "require_writable",
-    "verdict",
-]
-
-# Exit codes; docs/command-line.md says which may be run again.
-DONE, REFUSED, USAGE, NO_BUDGET, BROKEN, ELSEWHERE, LOST, BUG, LATER = 0, 1, 2, 3, 4, 5, 6, 70, 75
-_SIGNALLED = 128  # and the number of the signal, as shells count
-_STOPPED = "Interrupted"
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]
+__all__ = ["echo", "emit", "note", "one_line", "open_streams", "progress_bar", "refuse"]
 
 _LONGEST = 1000  # letters of a message: a screenful; a name in a file may have any number
-_LONGEST_TEXT = 2**24  # bytes of a file of bounds, a forecast or heads: 2¹⁶ columns with names of 250 letters
 _ASCII = {"ε": "epsilon", "δ": "delta", "μ": "mu", "η": "eta", "—": "-", "–": "-", "−": "-", "…": "..."}
-_WHOLE = re.compile(r"[-+]?\d{1,30}", re.ASCII)
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-
-
-class CliError(GraphveilError):
-    """A mistake that only the command line can see: a file that is missing, an ending that is not known."""
 
 
 # ---------------------------------------------------------------------- streams
 def open_streams() -> None:
     """Make standard output and standard error such that writing a letter to them cannot fail."""
-    codecs.register_error("graphveil", _in_ascii)
+    codecs.register_error("graphveil", _encode_in_ascii)
     for handle in range(3):
         try:
             os.fstat(handle)
@@ -97,7 +42,7 @@ def open_streams() -> None:
             stream.reconfigure(errors="graphveil")
 
 
-def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+def _encode_in_ascii(error: UnicodeError) -> tuple[str, int]:
     """What stands for letters that the terminal does not have."""
     assert isinstance(error, UnicodeEncodeError)
     return "".join(_ASCII.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
@@ -130,7 +75,7 @@ class _Page(io.StringIO):
         return self._stream.isatty()
 
 
-def _spoken(stream: TextIO, speak: Callable[["Console"], None]) -> str:
+def _render(stream: TextIO, speak: Callable[["Console"], None]) -> str:
     """Words in lines: with the colours and the width of a terminal, plain text in a pipe."""
     page = _Page(stream)
     speak(_console(page))
@@ -162,7 +107,7 @@ def emit(as_json: bool, facts: dict[str, Any], speak: Callable[["Console"], None
     Where what was asked for is ``kept`` anyway (a file, a line in a ledger), it is done, whether it can be said or not.
     """
     try:
-        text = _as_json(facts) if as_json else _spoken(sys.stdout, speak)
+        text = _to_json(facts) if as_json else _render(sys.stdout, speak)
     except Exception as error:
         if not kept:
             raise
@@ -183,12 +128,12 @@ def note(text: str) -> None:
 def refuse(as_json: bool, kind: str, message: str, code: int) -> int:
     """Say what went wrong; return the exit code."""
     message = message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
-    if not as_json or _put(sys.stdout, _as_json({"error": message, "kind": kind})) is not None:
+    if not as_json or _put(sys.stdout, _to_json({"error": message, "kind": kind})) is not None:
         _say_on_stderr("Error: ", message, "red")
     return code
 
 
-def _as_json(facts: dict[str, Any]) -> str:
+def _to_json(facts: dict[str, Any]) -> str:
     """One line of ASCII: the same in every encoding, and nothing in it moves a cursor."""
     return json.dumps(facts, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
 
@@ -199,7 +144,7 @@ def _say_on_stderr(label: str, message: str, colour: str) -> None:
     def speak(out: "Console") -> None:
         out.print(Text(label, style=f"bold {colour}") + Text(one_line(message)), soft_wrap=not out.is_terminal)
 
-    _put(sys.stderr, _spoken(sys.stderr, speak))
+    _put(sys.stderr, _render(sys.stderr, speak))
 
 
 @contextmanager
@@ -229,118 +174,3 @@ def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int | None],
     finally:
         with suppress(OSError):
             progress.stop()
-
-
-# ---------------------------------------------------------------------- how a verb ends
-def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Turn what goes wrong into one sentence and an exit code, and warnings into notes."""
-
-    @wraps(function)
-    def wrapped(*args: Any, **options: Any) -> None:
-        try:
-            with warnings.catch_warnings(record=True) as heard:
-                warnings.simplefilter("always")
-                try:
-                    function(*args, **options)
-                finally:
-                    ours = [w.message for w in heard if isinstance(w.message, PrivacyWarning | LedgerWarning)]
-                    for text in dict.fromkeys(map(str, ours)):
-                        note(text)
-        except typer.Exit:
-            raise
-        except BaseException as error:
-            raise typer.Exit(refuse(bool(options.get("as_json")), *verdict(error))) from None
-
-    return wrapped
-
-
-def verdict(error: BaseException, *, charged: bool = False) -> tuple[str, str, int]:
-    """Kind, sentence and exit code of what went wrong; where a release was charged, or may have been, it is lost."""
-    kind, message, code = _judged(error)
-    if not charged:
-        return kind, f"{message} Nothing was charged." if kind == _STOPPED else message, code
-    lost = "The release was charged, or may have been, and is lost. Do not run it again before you have looked at"
-    return kind, f"{message} {lost} `graphveil ledger history`.", LOST
-
-
-def _judged(error: BaseException) -> tuple[str, str, int]:
-    kind, stopped = type(error).__name__, signal_heard()
-    if stopped is not None or isinstance(error, KeyboardInterrupt):
-        return _STOPPED, "Interrupted.", _SIGNALLED + (stopped or signal.SIGINT)
-    if isinstance(error, GraphveilError):
-        return kind, str(error), _code(error)
-    if isinstance(error, OSError):
-        name = f"{error.filename}: " if error.filename else ""
-        return "OSError", f"{name}{error.strerror or 'input or output failed'}.", REFUSED
-    if isinstance(error, MemoryError):
-        return kind, "There is not enough memory for this.", REFUSED
-    # The message of an unknown error may hold anything, data too: only its kind is shown.
-    return kind, f"This is a bug in graphveil ({kind}). Please report the command you ran.", BUG
-
-
-def _code(error: GraphveilError) -> int:
-    if isinstance(error, BudgetExceeded):
-        return NO_BUDGET
-    if isinstance(error, LedgerDamaged):
-        return BROKEN
-    return LATER if isinstance(error, LedgerUnavailable | LedgerFull) else REFUSED
-
-
-# ---------------------------------------------------------------------- what verbs are given
-def number(given: Any) -> float:
-    """A number as it is written in ASCII digits, or a default; Python would take 1_0 for ten."""
-    if not _NUMBER.fullmatch(str(given)):
-        raise typer.BadParameter(f"{given!r} is not a number.")
-    return float(given)
-
-
-def whole_number(given: Any) -> int:
-    """The same for an integer."""
-    if not _WHOLE.fullmatch(str(given)):
-        raise typer.BadParameter(f"{given!r} is not a whole number.")
-    return int(given)
-
-
-Number = partial(typer.Option, parser=number, metavar="NUMBER")
-WholeNumber = partial(typer.Option, parser=whole_number, metavar="INTEGER")
-
-
-def require_file(path: Path) -> Path:
-    """``path``, if there is such a file; ``~`` is the home folder."""
-    path = expanded(path)
-    if path.is_dir():
-        raise CliError(f"{path} is a folder; a file is needed.")
-    if not path.exists():
-        raise CliError(f"{path} does not exist. Check the name; the current folder is {Path.cwd()}.")
-    return path
-
-
-def read_text(path: Path) -> str:
-    """The text of a file that people write; ``UnicodeDecodeError`` where it is none."""
-    from graphveil._files import read_file
-
-    try:
-        return read_file(require_file(path), _LONGEST_TEXT).decode()
-    except InvalidParameter as error:
-        raise CliError(str(error)) from None
-
-
-def require_writable(path: Path, like: "re.Pattern[bytes] | None" = None) -> Path:
-    """``path``, if writing there loses nothing: asked before anything is spent on what goes into it."""
-    from graphveil._files import check_output
-
-    path = named_output(path)
-    check_output(path, None, like)
-    return path
-
-
-def named_output(path: Path) -> Path:
-    """``path``, unless it stands for standard output."""
-    if str(path) == "-":
-        raise CliError("-o - is not standard output, which is for messages: give the name of a file.")
-    return expanded(path)
-
-
-def expanded(path: Path) -> Path:
-    """``~`` is the home folder, also where a shell does not say so (``--ledger=~/x.db``)."""
-    return Path(os.path.expanduser(path))

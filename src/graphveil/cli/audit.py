@@ -4,7 +4,10 @@ from typing import Annotated
 
 import typer
 
-from graphveil.cli._output import BROKEN, AsJson, Number, WholeNumber, command, echo, emit, progress_bar
+from graphveil.cli._arguments import AsJson, Number, WholeNumber
+from graphveil.cli._errors import command
+from graphveil.cli._exit_codes import BROKEN
+from graphveil.cli._output import echo, emit, progress_bar
 
 __all__ = ["audit"]
 
@@ -23,6 +26,7 @@ def audit(
     """
     from graphveil.auditing.run import audit as play
     from graphveil.spec.budget import Budget
+    from graphveil.spec.rounding import format_round_down, format_round_up
 
     with progress_bar("Releasing neighbours and guessing which", as_json):
         found = play(Budget(epsilon, delta), pair=pair, runs=runs)
@@ -38,9 +42,10 @@ def audit(
         "runs": found.runs,
         "broken": found.broken,
     }
+    claimed, shown = format_round_up(found.claimed_mu, 4), format_round_down(found.mu_low, 4)
     said = (
-        f"Claimed: μ = {found.claimed_mu:.4g}. Shown by the best attack ({found.attack}, {runs:,} runs a side): "
-        f"μ ≥ {found.mu_low:.4g}, {100 * found.confidence:g}% sure.\nVerdict: {found.verdict}."
+        f"Claimed: μ = {claimed}. Shown by the best attack ({found.attack}, {runs:,} runs a side): "
+        f"μ ≥ {shown}, {100 * found.confidence:g}% sure.\nVerdict: {found.verdict}."
     )
     emit(as_json, facts, lambda out: echo(out, said), kept=found.broken)  # then the exit code says it
     if found.broken:

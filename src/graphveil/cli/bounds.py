@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import AsJson, CliError, command, echo, emit, read_text, require_writable
+from graphveil.cli._arguments import AsJson, read_text, require_writable
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import echo, emit
 from graphveil.exceptions import shortened
 
 if TYPE_CHECKING:

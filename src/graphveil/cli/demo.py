@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from graphveil.cli._output import AsJson, CliError, command, emit, expanded, progress_bar
+from graphveil.cli._arguments import AsJson, expand_home
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import emit, progress_bar
 from graphveil.cli.show import say_card
 
 __all__ = ["demo"]
@@ -24,7 +26,7 @@ def demo(
 
     Example: graphveil demo
     """
-    from graphveil.cli._network_formats import FORMATS, fitted_network
+    from graphveil.cli._network_formats import FORMATS, collect_network
     from graphveil.datasets.bundled import health_insurance
     from graphveil.estimators.graphical_lasso import PrivateGraphicalLasso
     from graphveil.gate import release as make
@@ -32,20 +34,20 @@ def demo(
     from graphveil.spec.budget import Budget
     from graphveil.spec.domain import Domain
 
-    folder = expanded(folder)
+    folder = expand_home(folder)
     if folder.exists() and not folder.is_dir():
         raise CliError(f"{folder} is a file; give a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     data = health_insurance()
     assert data.rows_per_person is not None
     domain = Domain(bounds=data.bounds, rows_per_person=data.rows_per_person)
-    files = _unused(folder)
+    files = _choose_names(folder)
     with progress_bar("Releasing", as_json):
         made = make(data.rows, domain=domain, budget=Budget(_EPSILON, _DELTA))
         made.save(files["release"])
     with progress_bar("Fitting", as_json):
         model = PrivateGraphicalLasso(_EPSILON, _DELTA).fit_release(made)
-        network = fitted_network(model, made)
+        network = collect_network(model, made)
         FORMATS[".graphml"].write(network, files["graphml"])
     with progress_bar("Writing the report", as_json):
         write_report(made, files["html"])
@@ -68,7 +70,7 @@ def demo(
     emit(as_json, facts, lambda out: say_card(out, made, "\n".join(lines)), kept=True)
 
 
-def _unused(folder: Path) -> dict[str, Path]:
+def _choose_names(folder: Path) -> dict[str, Path]:
     """Names for the three files; an earlier run's release stays, as any release does."""
     for number in itertools.count(1):
         stem = "demo" if number == 1 else f"demo-{number}"

@@ -5,18 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import (
-    AsJson,
-    CliError,
-    command,
-    echo,
-    emit,
-    number,
-    one_line,
-    progress_bar,
-    require_file,
-    require_writable,
-)
+from graphveil.cli._arguments import AsJson, number, require_file, require_writable
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import echo, emit, one_line, progress_bar
 
 if TYPE_CHECKING:
     from graphveil.released.release import Release
@@ -40,7 +31,7 @@ def fit(
 
     Example: graphveil fit patients.release -o network.graphml
     """
-    from graphveil.cli._network_formats import FORMATS, fitted_network
+    from graphveil.cli._network_formats import FORMATS, collect_network
     from graphveil.released.release import Release
 
     kind = FORMATS.get(output.suffix.lower())
@@ -49,8 +40,8 @@ def fit(
     output = require_writable(output, kind.like)
     found = Release.load(require_file(release))
     with progress_bar("Fitting", as_json):
-        model = _fitted(found, method, alpha)
-        network = fitted_network(model, found)
+        model = _fit(found, method, alpha)
+        network = collect_network(model, found)
         kind.write(network, output)
     edges = len(network.edges)
     facts: dict[str, Any] = {
@@ -75,7 +66,7 @@ def _cautions(release: "Release") -> list[str]:
     return [] if release.event.mechanism == "paper" else diagnostics(release, estimate_release(release))
 
 
-def _fitted(release: "Release", method: str, alpha: str) -> Any:
+def _fit(release: "Release", method: str, alpha: str) -> Any:
     """An estimator; its ε and δ are those of the release, which it does not spend again."""
     if method not in _METHODS:
         raise CliError(f"--method must be one of {', '.join(_METHODS)}, got {method!r}.")

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import AsJson, CliError, Number, command, echo, emit, one_line, read_text, require_writable
+from graphveil.cli._arguments import AsJson, Number, read_text, require_writable
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import echo, emit, one_line
 
 if TYPE_CHECKING:
     from graphveil.ledger.ledger import Ledger
@@ -51,10 +53,11 @@ def create(
     Example: graphveil ledger create patients-2026 --epsilon 3 --delta 1e-6 --ledger ledger.db
     """
     from graphveil.spec.budget import Budget
+    from graphveil.spec.rounding import format_exact
 
     open_ledger(ledger).create(dataset, Budget(epsilon, delta))
     facts = {"dataset": dataset, "epsilon": epsilon, "delta": delta}
-    said = f"{dataset} may spend (ε, δ) = ({epsilon:g}, {delta:g}) in all."
+    said = f"{dataset} may spend (ε, δ) = ({format_exact(epsilon)}, {format_exact(delta)}) in all."
     emit(as_json, facts, lambda out: echo(out, said), kept=True)
 
 
@@ -77,17 +80,17 @@ def show(
         from rich.table import Table
         from rich.text import Text
 
-        from graphveil.spec.rounding import format_round_down, format_round_up
+        from graphveil.spec.rounding import format_exact, format_round_down, format_round_up
 
         table = Table("data set", "ε in all", "spent", "left", "at δ", "releases")
         for row in rows:
             spent = "all (a seeded release)" if row["spent"] is None else format_round_up(row["spent"], 4)
             cells = (
                 row["dataset"],
-                f"{row['epsilon']:g}",
+                format_exact(row["epsilon"]),
                 spent,
                 format_round_down(row["left"], 4),
-                f"{row['delta']:g}",
+                format_exact(row["delta"]),
                 str(row["releases"]),
             )
             table.add_row(*(Text(one_line(cell)) for cell in cells))

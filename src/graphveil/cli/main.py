@@ -11,12 +11,12 @@ __all__ = ["run"]
 def run() -> int:
     """Run the command line of this process; return its exit code."""
     _signals.listen()
-    code = _called(sys.argv[1:])
+    code = _call(sys.argv[1:])
     _signals.end_quietly()
     return code
 
 
-def _called(arguments: list[str]) -> int:
+def _call(arguments: list[str]) -> int:
     try:
         from graphveil.cli._commands import call
 

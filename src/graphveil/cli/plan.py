@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli._output import (
-    AsJson,
-    CliError,
-    Number,
-    WholeNumber,
-    command,
-    echo,
-    emit,
-    progress_bar,
-    require_writable,
-)
+from graphveil.cli._arguments import AsJson, Number, WholeNumber, require_writable
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import echo, emit, progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,6 +81,8 @@ def plan(
 def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
     from rich.table import Table
 
+    from graphveil.spec.rounding import format_round_up
+
     here = forecast.here
     for sentence in forecast.sentences:
         echo(console, sentence)
@@ -103,9 +97,8 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
         for point in points:
             bar = "█" * max(1, round(_BAR * point.error / worst))
             mark = " ← asked" if point == here else ""
-            table.add_row(
-                f"{point.epsilon:g}", f"{point.n_samples:,}", f"{point.n_eff:,.0f}", f"{point.error:.2g}", bar + mark
-            )
+            epsilon = format_round_up(point.epsilon, 4)
+            table.add_row(epsilon, f"{point.n_samples:,}", f"{point.n_eff:,.0f}", f"{point.error:.2g}", bar + mark)
         table.add_section()
         table.add_row()
     console.print(table)

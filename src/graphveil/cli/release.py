@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import (
-    ELSEWHERE,
-    LOST,
-    REFUSED,
-    AsJson,
-    CliError,
-    Number,
-    command,
-    emit,
-    named_output,
-    note,
-    progress_bar,
-    refuse,
-    require_writable,
-    verdict,
-)
+from graphveil.cli._arguments import AsJson, Number, require_named_file, require_writable
+from graphveil.cli._errors import CliError, command, explain_failure
+from graphveil.cli._exit_codes import ELSEWHERE, LOST, REFUSED
+from graphveil.cli._output import emit, note, progress_bar, refuse
 from graphveil.cli._signals import deferred
 from graphveil.cli.bounds import read_domain
 from graphveil.cli.ledger import LedgerUrl, open_ledger
@@ -65,7 +53,7 @@ def release(
     from graphveil.gate import release as make
     from graphveil.spec.budget import Budget
 
-    account, output = None, named_output(output)
+    account, output = None, require_named_file(output)
     if no_ledger and (ledger is not None or dataset or key):
         raise CliError("--no-ledger goes with none of --ledger, --dataset and --key.")
     if not no_ledger:
@@ -89,11 +77,11 @@ def release(
                 key=key,
             )
         with deferred():  # nothing that is paid for is lost to an interruption now
-            path = _saved(made, output, account, as_json)
+            path = _save(made, output, account, as_json)
             facts: dict[str, Any] = {"release": str(path), "guarantee": made.guarantee, "checksum": made.checksum}
             if account is not None:
                 facts["remaining"] = account.remaining()
-            emit(as_json, facts, lambda out: say_card(out, made, _said(facts)), kept=True)
+            emit(as_json, facts, lambda out: say_card(out, made, _describe(facts)), kept=True)
     if path != output:
         raise typer.Exit(ELSEWHERE)
 
@@ -163,10 +151,10 @@ def _once_charged(account: _Account | None, as_json: bool) -> Iterator[None]:
     except BaseException as error:
         if account is None or not account.charged:
             raise
-        raise typer.Exit(refuse(as_json, *verdict(error, charged=True))) from None
+        raise typer.Exit(refuse(as_json, *explain_failure(error, charged=True))) from None
 
 
-def _saved(made: "Release", output: Path, account: _Account | None, as_json: bool) -> Path:
+def _save(made: "Release", output: Path, account: _Account | None, as_json: bool) -> Path:
     """Where the release was written: it is paid for, so a full disk must not lose it."""
     try:
         made.save(output)
@@ -189,13 +177,15 @@ def _saved(made: "Release", output: Path, account: _Account | None, as_json: boo
     return refuge
 
 
-def _said(facts: dict[str, Any]) -> str:
-    from graphveil.spec.rounding import format_round_down
+def _describe(facts: dict[str, Any]) -> str:
+    from graphveil.spec.rounding import format_exact, format_round_down
 
     count = ""
     if "remaining" not in facts:
         count = " Not counted in any ledger."
     elif facts["remaining"] is not None:
         left = facts["remaining"]
-        count = f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {left['delta']:.4g}."
+        count = (
+            f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {format_exact(left['delta'])}."
+        )
     return f"\nReleased to {facts['release']}; everything from here on is free.{count}"

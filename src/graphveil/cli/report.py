@@ -5,17 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli._output import (
-    AsJson,
-    CliError,
-    command,
-    echo,
-    emit,
-    progress_bar,
-    read_text,
-    require_file,
-    require_writable,
-)
+from graphveil.cli._arguments import AsJson, read_text, require_file, require_writable
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import echo, emit, progress_bar
 
 if TYPE_CHECKING:
     from graphveil.spec.forecast import Forecast

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._output import AsJson, command, echo, emit, one_line, require_file
+from graphveil.cli._arguments import AsJson, require_file
+from graphveil.cli._errors import command
+from graphveil.cli._output import echo, emit, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

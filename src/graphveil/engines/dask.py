@@ -36,7 +36,7 @@ class DaskPartitions(Partitions):
         self.domain, self.labels = domain.resolve(self.columns, self.n_features), labels
         label = [] if labels is None or labels.column is None else [labels.column]
         wanted = None if self.columns is None else [*self.columns, *label]
-        self._collection = call_sanitized(lambda: _narrowed(collection, wanted), "opened")
+        self._collection = call_sanitized(lambda: _select_columns(collection, wanted), "opened")
 
     def run(self, work: PartitionTask) -> tuple[PartitionSum, int]:
         """One graph: for every partition a task that sums it and one that counts it, and a tree that adds the sums."""
@@ -52,7 +52,7 @@ class DaskPartitions(Partitions):
                 groups = [level[start : start + _BRANCHES] for start in range(0, len(level), _BRANCHES)]
                 level = [delayed(add_sums, pure=False)(group) for group in groups]
             with threadpool_limits(limits=1, user_api="blas"):  # without a cluster, the threads are Dask's
-                outcome, n_rows = delayed(tuple)([level[0], _counted(parts)]).compute()
+                outcome, n_rows = delayed(tuple)([level[0], _count_rows(parts)]).compute()
             return outcome, n_rows
 
         return call_sanitized(total, _SUMMING)
@@ -60,7 +60,7 @@ class DaskPartitions(Partitions):
     def count(self) -> int:
         """Number of rows: the lengths of all partitions."""
         parts = self._parts()
-        return int(call_sanitized(lambda: _counted(parts).compute(), _SUMMING))
+        return int(call_sanitized(lambda: _count_rows(parts).compute(), _SUMMING))
 
     def _parts(self) -> list[Any]:
         parts = call_sanitized(self._collection.to_delayed, "opened")
@@ -70,7 +70,7 @@ class DaskPartitions(Partitions):
         return parts
 
 
-def _counted(parts: list[Any]) -> Any:
+def _count_rows(parts: list[Any]) -> Any:
     from dask.delayed import delayed
 
     return delayed(sum)([delayed(_n_rows)(part) for part in parts])
@@ -95,7 +95,7 @@ def _empty(collection: Any) -> Any:
     return np.empty((0, *collection.shape[1:]), dtype=collection.dtype)
 
 
-def _narrowed(collection: Any, wanted: list[str] | None) -> Any:
+def _select_columns(collection: Any, wanted: list[str] | None) -> Any:
     """Only the columns that are wanted, so that others are not read; whole rows of an array."""
     if hasattr(collection, "dtypes"):
         names = [str(name) for name in collection.columns]

@@ -55,7 +55,7 @@ class SparkPartitions(Partitions):
         matched = domain.resolve(self.columns, self.n_features)
         self.domain = replace(matched, columns=tuple(numbers[: self.n_features]))
         self.labels = replace(labels, column=numbers[-1]) if label and labels is not None else labels
-        self._frame = call_sanitized(lambda: _narrowed(frame, wanted, numbers), "opened")
+        self._frame = call_sanitized(lambda: _select_columns(frame, wanted, numbers), "opened")
         self._kept = getattr(frame, "is_cached", False)
         self._n_rows: int | None = None  # once counted
 
@@ -128,7 +128,7 @@ def _arrow_type(kind: Any) -> Any:
         return pa.timestamp("us") if "timestamp" in kind.typeName() else pa.duration("us")
 
 
-def _narrowed(frame: Any, wanted: list[str], numbers: list[str]) -> Any:
+def _select_columns(frame: Any, wanted: list[str], numbers: list[str]) -> Any:
     quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
     return frame.select(*quoted).toDF(*numbers)
 

@@ -3,13 +3,13 @@
 from abc import abstractmethod
 from typing import Any
 
-from graphveil.estimators.base import PrivateEstimator
+from graphveil.estimators._mixins import BatchFitMixin, GaussianModelMixin
 from graphveil.exceptions import InvalidParameter
 
-__all__ = ["PrintedEstimator"]
+__all__ = ["PaperModeEstimator"]
 
 
-class PrintedEstimator(PrivateEstimator):
+class PaperModeEstimator(BatchFitMixin, GaussianModelMixin):
     """One round, classical calibration and a given ``alpha`` when the paper's mechanism is asked for."""
 
     alpha: Any
@@ -17,11 +17,11 @@ class PrintedEstimator(PrivateEstimator):
     allow_unproven: bool
 
     @abstractmethod
-    def _checked_alpha(self) -> Any:
+    def _check_alpha(self) -> Any:
         """The penalty, or the name of a way to choose it."""
 
     def _release_options(self) -> dict[str, Any]:
-        alpha = self._checked_alpha()  # before anything is spent
+        alpha = self._check_alpha()  # before anything is spent
         if self.mechanism == "paper" and not isinstance(alpha, float):
             raise InvalidParameter.of("alpha", 'a number with mechanism="paper"', self.alpha)
         if self.mechanism == "paper" and not self.assume_centered:
@@ -32,9 +32,9 @@ class PrintedEstimator(PrivateEstimator):
         own = {"mechanism": self.mechanism, "allow_unproven": self.allow_unproven}
         return super()._release_options() | own | {"adaptive": self.mechanism != "paper"}
 
-    def _papers_alpha(self) -> float:
+    def _require_number_alpha(self) -> float:
         """The penalty for a release by the paper's mechanism, which may come from a file."""
-        alpha = self._checked_alpha()
+        alpha = self._check_alpha()
         if not isinstance(alpha, float):
             raise InvalidParameter.of("alpha", "a number for a release by the paper's mechanism", self.alpha)
         return alpha

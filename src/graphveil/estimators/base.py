@@ -1,8 +1,6 @@
-"""What every private estimator shares: one release per fit, and what can be read off a fitted covariance."""
+"""What every private estimator shares: one release per fit, and views of the network that was fitted."""
 
-import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,13 +8,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil._html import facts_html
-from graphveil.exceptions import GuaranteeError, InvalidParameter
+from graphveil.exceptions import InvalidParameter
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
-from graphveil.metrics import negative_log_likelihood, partial_correlations
+from graphveil.metrics import partial_correlations
 from graphveil.released.release import Release
-from graphveil.simulate.samplers import gaussian_rows
-from graphveil.spec.augmentation import Constant
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
@@ -26,9 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from graphveil.rows.streaming import StreamedMoments
-
-__all__ = ["PrivateEstimator"]
+__all__ = ["PrivateEstimator", "to_numbers"]
 
 _STRONGEST = 5  # edges that a notebook shows
 
@@ -48,7 +42,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     privacy_: ReleaseEvent
     n_eff_: float
     n_features_in_: int
-    _collection: "StreamedMoments | None" = None  # what partial_fit has seen and nobody may
 
     def __init__(
         self,
@@ -87,43 +80,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         made = release(X, **self._release_options())
         return self.fit_release(made)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Collect the rows of a batch, and spend nothing: :meth:`release` does, once, for all batches together.
-
-        One round and public bounds only, because rows are seen once; ``fit`` is far more accurate where the rows can be
-        read again. Until the release an estimator cannot be pickled or copied.
-
-        Parameters
-        ----------
-        X : array, data frame, path, or collection of batches
-            More records. ``rows_per_person`` counts over all batches.
-        y : ignored
-        """
-        if self._collection is None:
-            options = self._release_options()  # refused now, if they would be later
-            from graphveil.rows.streaming import StreamedMoments
-
-            self._collection = StreamedMoments(options["domain"], None if self.assume_centered else Constant())
-        self._collection.add(X)
-        self.n_features_in_ = self._collection.n_features
-        return self
-
-    def release(self) -> Release:
-        """Release what ``partial_fit`` has collected, estimate from it, and return it: one charge."""
-        if self._collection is None:
-            raise InvalidParameter("There is nothing to release: call partial_fit first, or fit.")
-        made = release(self._collection, **(self._release_options() | {"adaptive": False}))
-        self._collection = None
-        self.fit_release(made)
-        return made
-
-    def __getstate__(self) -> Any:
-        if self._collection is not None:
-            raise GuaranteeError(
-                "This estimator holds unreleased sums of records and cannot be pickled or copied; release() first."
-            )
-        return super().__getstate__()
-
     def fit_release(self, release: Release) -> Self:
         """Estimate from a release that exists already: free.
 
@@ -155,7 +111,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 
     def _edge_facts(self) -> list[tuple[str, str]]:
         """How many edges there are, and the strongest."""
-        names, weights = self._names(), np.triu(self.partial_correlations(), 1)
+        names, weights = self._names(), np.triu(self.partial_correlations_, 1)
         order = np.argsort(-np.abs(weights), axis=None)[: min(_STRONGEST, np.count_nonzero(weights))]
         pairs = zip(*np.unravel_index(order, weights.shape), strict=True)
         strongest = [(f"{names[i]} — {names[j]}", f"{weights[i, j]:+.2f}") for i, j in pairs]
@@ -179,75 +135,22 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     def _estimate(self, release: Release) -> None:
         """Set ``precision_``, ``covariance_``, ``location_`` and ``n_eff_``."""
 
-    # ------------------------------------------------------------------ what a fitted covariance is good for
-    def partial_correlations(self) -> "NDArray[np.float64]":
+    # ------------------------------------------------------------------ the network that was fitted
+    @property
+    def partial_correlations_(self) -> "NDArray[np.float64]":
         """Correlations of pairs when all other columns are known; 1 on the diagonal."""
         check_is_fitted(self, "precision_")
         return partial_correlations(self.precision_)
 
-    def mahalanobis(self, X: "ArrayLike") -> "NDArray[np.float64]":
-        """Squared Mahalanobis distances of rows from ``location_``. The rows are yours; the result is not private."""
-        check_is_fitted(self, "precision_")
-        centred = self._centred(X)
-        return np.asarray(np.einsum("ij,jk,ik->i", centred, self.precision_, centred))
-
-    def score(self, X: "ArrayLike", y: Any = None) -> float:
-        """Mean Gaussian log-likelihood of rows. Of private rows, this number is not private.
-
-        Parameters
-        ----------
-        X : array of shape (n, p)
-            Rows that were not fitted to.
-        y : ignored
-        """
-        check_is_fitted(self, "precision_")
-        centred = self._centred(X)
-        fit = negative_log_likelihood(self.precision_, centred.T @ centred / len(centred))
-        return float(-(fit + centred.shape[1] * math.log(2.0 * math.pi)) / 2.0)
-
-    def sample(self, n_samples: int, random_state: int | None = None) -> "NDArray[np.float64]":
-        """Rows from the fitted Gaussian: synthetic, made of published numbers alone."""
-        check_is_fitted(self, "precision_")
-        return gaussian_rows(self.precision_, n_samples, random_state=random_state) + self.location_
-
-    def conditional_mean(self, X: "ArrayLike", given: Sequence[str | int]) -> "NDArray[np.float64]":
-        """What the other columns are expected to be, given some: the regression of the others on these.
-
-        Parameters
-        ----------
-        X : array of shape (n, len(given))
-            Values of the given columns.
-        given : sequence of str or int
-            Their names or numbers.
-
-        Returns
-        -------
-        ndarray of shape (n, p - len(given))
-            In the order of the remaining columns.
-        """
-        known = self._column_numbers(given)
-        rows = _numbers(X).reshape(-1, known.size)
-        others = np.setdiff1d(np.arange(self.n_features_in_), known)
-        precision = self.precision_
-        # For a Gaussian, the mean of the others moves by -Θ_oo⁻¹ Θ_ok times what the given ones are off by.
-        pull = np.linalg.solve(precision[np.ix_(others, others)], precision[np.ix_(others, known)])
-        return np.asarray(self.location_[others] - (rows - self.location_[known]) @ pull.T)
-
-    def minimum_variance_weights(self) -> "NDArray[np.float64]":
-        """Weights that add up to 1 and make the variance of the weighted sum of columns as small as possible."""
-        check_is_fitted(self, "precision_")
-        weights = self.precision_.sum(axis=1)
-        return np.asarray(weights / weights.sum())
-
     def to_frame(self) -> "pd.DataFrame":
         """Partial correlations as a table with the columns' names (needs pandas)."""
-        pandas = _needed("pandas", "to_frame")
-        return pandas.DataFrame(self.partial_correlations(), index=self._names(), columns=self._names())
+        pandas = _import_package("pandas", "to_frame")
+        return pandas.DataFrame(self.partial_correlations_, index=self._names(), columns=self._names())
 
     def to_networkx(self, threshold: float = 0.0) -> "networkx.Graph":
         """Graph of the pairs whose partial correlation exceeds ``threshold`` in absolute value (needs networkx)."""
-        networkx = _needed("networkx", "to_networkx")
-        names, weights = self._names(), self.partial_correlations()
+        networkx = _import_package("networkx", "to_networkx")
+        names, weights = self._names(), self.partial_correlations_
         graph = networkx.Graph()
         graph.add_nodes_from(names)
         for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
@@ -255,8 +158,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
                 graph.add_edge(names[i], names[j], weight=float(weights[i, j]))
         return graph
 
-    def _centred(self, X: "ArrayLike") -> "NDArray[np.float64]":
-        rows = _numbers(X)
+    def _subtract_location(self, X: "ArrayLike") -> "NDArray[np.float64]":
+        rows = to_numbers(X)
         width = rows.shape[1] if rows.ndim == 2 else rows.size
         if width != self.n_features_in_:
             raise InvalidParameter(
@@ -265,19 +168,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             )
         return rows.reshape(-1, width) - self.location_
 
-    def _column_numbers(self, given: Sequence[str | int]) -> "NDArray[np.intp]":
-        names = self._names()
-        numbers = [names.index(item) if item in names else item for item in given]
-        if not numbers or len(set(numbers)) != len(numbers) or not set(numbers) < set(range(len(names))):
-            raise InvalidParameter.of("given", "some but not all columns, by distinct names or numbers", given)
-        return np.array(numbers, dtype=np.intp)
-
     def _names(self) -> list[str]:
         check_is_fitted(self, "precision_")
         return list(self.release_.column_names[: self.n_features_in_])
 
 
-def _numbers(X: Any) -> "NDArray[np.float64]":
+def to_numbers(X: Any) -> "NDArray[np.float64]":
     """``X`` as floats. What numpy says of a value that is none would quote it, and is not repeated."""
     try:
         return np.asarray(X, dtype=np.float64)
@@ -286,7 +182,7 @@ def _numbers(X: Any) -> "NDArray[np.float64]":
     raise InvalidParameter(f"X must hold numbers alone, in rows of equal length ({kind}). No value of it is repeated.")
 
 
-def _needed(package: str, method: str) -> Any:
+def _import_package(package: str, method: str) -> Any:
     from importlib import import_module
 
     try:

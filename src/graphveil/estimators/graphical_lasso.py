@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphveil import _validation
 from graphveil._random import generator_for
-from graphveil.estimators._paper_mode import PrintedEstimator
+from graphveil.estimators._paper_mode import PaperModeEstimator
 from graphveil.exceptions import InvalidParameter
 from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.edge_intervals import EdgeIntervals, edge_intervals
@@ -21,7 +21,7 @@ from graphveil.solvers._graphical_lasso import graphical_lasso
 __all__ = ["PrivateGraphicalLasso"]
 
 
-class PrivateGraphicalLasso(PrintedEstimator):
+class PrivateGraphicalLasso(PaperModeEstimator):
     """Sparse precision matrix under differential privacy: which columns are tied to which, when all others are known.
 
     Minimises −log det Θ + tr(SΘ) + Σ λ_ij |Θ_ij|. By default S is the release before denoising, whose noise is known
@@ -51,10 +51,10 @@ class PrivateGraphicalLasso(PrintedEstimator):
     precision_, covariance_ : (p, p) arrays
         Inverse to each other; the precision matrix has exact zeros.
     alpha_ : float or (p, p) array
-        The penalty of each entry, in the units of the covariance; with a number or the paper's mechanism, that number.
+        The penalty that was used, of each entry where it was chosen here; in the units of ``alpha``.
     n_iter_ : int
         Sweeps or iterations of the solver.
-    location_, n_eff_, release_, privacy_, n_features_in_, feature_names_in_
+    partial_correlations_, location_, n_eff_, release_, privacy_, n_features_in_, feature_names_in_
         As in :class:`~graphveil.PrivatePrecision`.
 
     Raises
@@ -116,20 +116,21 @@ class PrivateGraphicalLasso(PrintedEstimator):
     def _estimate(self, release: Release) -> None:
         self._noisy = self._network = None
         if release.event.mechanism == "paper":
-            self.alpha_ = self._papers_alpha()
+            self.alpha_ = self._require_number_alpha()
             solution = admm(release.second_moment, self.alpha_, rho=self.rho, max_iter=self.max_iter)
             self.location_, self.n_eff_ = release.moment_center, release.n_eff
         else:
-            found, alpha = recover(release), self._checked_alpha()
+            found, alpha = recover(release), self._check_alpha()
             self.location_, self.n_eff_, self._noisy = found.location, found.n_eff, found.noisy
+            sd = np.sqrt(found.covariance.diagonal())
+            scale = np.outer(sd, sd)  # from penalties of correlations to those of covariances
             if isinstance(alpha, str):
                 self._network = network = self._find_network(found.noisy, alpha)
-                solution, self.alpha_ = network.solution, network.penalties
+                solution, self.alpha_ = network.solution, network.penalties / scale
             else:
                 self.alpha_ = alpha
-                scale = np.sqrt(found.covariance.diagonal())
                 solution = graphical_lasso(
-                    found.covariance, alpha * np.outer(scale, scale), penalize_diagonal=False, max_iter=self.max_iter
+                    found.covariance, alpha * scale, penalize_diagonal=False, max_iter=self.max_iter
                 )
         self.precision_, self.covariance_ = solution.precision, solution.covariance
         self.n_iter_ = solution.n_iter
@@ -165,7 +166,7 @@ class PrivateGraphicalLasso(PrintedEstimator):
     def _find_network(self, noisy: NoisyCovariance, choice: str) -> Network:
         return find_network(noisy, self.n_eff_, choice, generator_for(self.release_.checksum, "network"))
 
-    def _checked_alpha(self) -> Any:
+    def _check_alpha(self) -> Any:
         rule = 'a positive number, a symmetric matrix of numbers ≥ 0, "auto" or "ebic"'
         if isinstance(self.alpha, str):
             if self.alpha not in ("auto", "ebic"):

@@ -56,7 +56,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         Within classes.
     coef_, intercept_ : (k, p) and (k,) arrays
         Scores are ``X @ coef_.T + intercept_``, log posterior probabilities up to a constant.
-    location_, n_eff_, release_, privacy_, n_features_in_, feature_names_in_
+    partial_correlations_, location_, n_eff_, release_, privacy_, n_features_in_, feature_names_in_
         As in :class:`~graphveil.PrivatePrecision`.
 
     Examples
@@ -99,11 +99,6 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         )
         self.classes = classes
 
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        # What the base class has and a classifier cannot use.
-        return [name for name in super()._get_param_names() if name not in ("data_norm", "assume_centered")]
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Release rows and labels together and make a classifier of it: one charge.
 
@@ -114,7 +109,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         y : list, 1-D array or series
             Their labels.
         """
-        labels = self._labels()
+        labels = self._check_labels()
         if y is None:
             raise InvalidParameter("PrivateLDA.fit requires y to be passed, but the target y is None.")
         if self.bounds is None:
@@ -126,26 +121,8 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         made = release(source, **(self._release_options() | {"domain": wide}))
         return self.fit_release(made)
 
-    @property
-    def partial_fit(self) -> Any:
-        """Not there: a classifier reads its rows several times."""
-        raise AttributeError("PrivateLDA has no partial_fit: it reads the rows several times. Collect them, then fit.")
-
-    @property
-    def release(self) -> Any:
-        """Not there, as there is no ``partial_fit``."""
-        raise AttributeError("PrivateLDA has no release(): fit spends, and the release is release_.")
-
-    def _no_single_gaussian(self) -> Any:
-        """Not there: classes have means of their own, and the covariance is the one within them."""
-        raise AttributeError("PrivateLDA has no single Gaussian. Use means_ and covariance_, or PrivatePrecision.")
-
-    sample = property(_no_single_gaussian)
-    conditional_mean = property(_no_single_gaussian)
-    minimum_variance_weights = property(_no_single_gaussian)
-
     def _estimate(self, release: Release) -> None:
-        labels = self._labels()
+        labels = self._check_labels()
         extra = len(labels.classes) - 1
         found = estimate_release(release)
         for caution in low_n_eff_warning(release, found):  # a column that drowns does no harm to a classifier
@@ -200,9 +177,9 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         check_is_fitted(self, "coef_")
         if np.ndim(X) != 2:
             raise InvalidParameter(f"X must have 2 dimensions (rows, columns), got {np.ndim(X)}. Reshape your data.")
-        return np.asarray((self._centred(X) + self.location_) @ self.coef_.T + self.intercept_)
+        return np.asarray((self._subtract_location(X) + self.location_) @ self.coef_.T + self.intercept_)
 
-    def _labels(self) -> Labels:
+    def _check_labels(self) -> Labels:
         labels = Labels(tuple(self.classes) if not isinstance(self.classes, str) else self.classes)  # type: ignore[arg-type]
         if len(labels.classes) < 2:
             raise InvalidParameter.of("classes", "at least two classes", labels.classes)

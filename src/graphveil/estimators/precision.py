@@ -1,18 +1,17 @@
 """The dense default: a denoised precision matrix."""
 
-from graphveil.estimators.base import PrivateEstimator
+from graphveil.estimators._mixins import BatchFitMixin, GaussianModelMixin
 from graphveil.recovery.estimate import recover
 from graphveil.released.release import Release
 
 __all__ = ["PrivatePrecision"]
 
 
-class PrivatePrecision(PrivateEstimator):
+class PrivatePrecision(BatchFitMixin, GaussianModelMixin):
     """Covariance and precision matrix under differential privacy, denoised; the default estimator.
 
     Adaptive rounds (one event, one charge) and noise-aware shrinkage: :func:`graphveil.release`,
-    then
-    :func:`graphveil.recover`.
+    then :func:`graphveil.recover`.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ class PrivatePrecision(PrivateEstimator):
 
     Attributes
     ----------
-    precision_, covariance_ : (p, p) arrays
+    precision_, covariance_, partial_correlations_ : (p, p) arrays
     location_ : (p,) array
     n_eff_ : float
         Rows that would give as noisy an estimate without privacy.

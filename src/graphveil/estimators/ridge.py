@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from graphveil import _validation
-from graphveil.estimators._paper_mode import PrintedEstimator
+from graphveil.estimators._paper_mode import PaperModeEstimator
 from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.estimate import recover
 from graphveil.released.release import Release
@@ -14,7 +14,7 @@ from graphveil.solvers.ridge import ridge_precision
 __all__ = ["PrivateRidgePrecision"]
 
 
-class PrivateRidgePrecision(PrintedEstimator):
+class PrivateRidgePrecision(PaperModeEstimator):
     """Ridge precision matrix under differential privacy: −log det Θ + tr(SΘ) + α‖Θ − T‖² at its minimum.
 
     By default S is the denoised correlation matrix, T the identity, and the result is brought back to the columns'
@@ -41,7 +41,7 @@ class PrivateRidgePrecision(PrintedEstimator):
         Inverse to each other.
     alpha_ : float
         The penalty that was used.
-    location_, n_eff_, release_, privacy_, n_features_in_, feature_names_in_
+    partial_correlations_, location_, n_eff_, release_, privacy_, n_features_in_, feature_names_in_
         As in :class:`~graphveil.PrivatePrecision`.
 
     Examples
@@ -89,18 +89,18 @@ class PrivateRidgePrecision(PrintedEstimator):
         self.mechanism = mechanism
         self.allow_unproven = allow_unproven
 
-    def _checked_alpha(self) -> float | str:
+    def _check_alpha(self) -> float | str:
         if isinstance(self.alpha, str) and self.alpha == "auto":
             return "auto"
         return _validation.number("alpha", self.alpha, 'a positive number or "auto"', 0.0, np.inf, open_ends=True)
 
     def _estimate(self, release: Release) -> None:
         if release.event.mechanism == "paper":
-            self.alpha_ = self._papers_alpha()
+            self.alpha_ = self._require_number_alpha()
             self.precision_ = ridge_precision(release.second_moment, self.alpha_)
             self.location_, self.n_eff_ = release.moment_center, release.n_eff
         else:
-            found, alpha = recover(release), self._checked_alpha()
+            found, alpha = recover(release), self._check_alpha()
             self.alpha_ = len(found.precision) / found.n_eff if isinstance(alpha, str) else alpha
             scale = np.sqrt(np.diag(found.covariance))
             self.precision_ = ridge_precision(found.correlation, self.alpha_, target=1.0) / np.outer(scale, scale)

@@ -2,11 +2,20 @@
 
 from typing import Protocol
 
-from graphveil.exceptions import InvalidParameter, LedgerError, LedgerWarning, SourceError, warn_caller
+from graphveil.exceptions import (
+    GuaranteeError,
+    InvalidParameter,
+    LedgerError,
+    LedgerWarning,
+    PrivacyWarning,
+    SourceError,
+    warn_caller,
+)
 from graphveil.released.release import Release
-from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.request import Request
+from graphveil.spec.rounding import format_exact
 
 __all__ = ["Account", "LedgerLike"]
 
@@ -41,6 +50,7 @@ class Account:
             raise InvalidParameter("key needs ledger=gv.Ledger(...): that is where the release is kept.")
         self._ledger, self._dataset, self._options = ledger, dataset or "", options
         self._request = None if key is None else Request(key, self._dataset, options)
+        self._charged: ReleaseEvent | None = None
 
     def stored(self) -> Release | None:
         """The release that the key stands for already."""
@@ -66,10 +76,31 @@ class Account:
 
         Guarantee
         ---------
-        Proof: ``privacy/proofs/spending.md`` (theorem 11).
+        An event that does not keep its budget is refused. Proof: ``privacy/proofs/spending.md`` (theorem 11).
         """
+        _warn_of_large_delta(event)
+        unproven = self._options.allow_unproven and event.mechanism == "paper"
+        if not event.seeded and not event.keeps_budget and not unproven:
+            raise GuaranteeError("The noise does not keep the budget; nothing is released.")
         if self._ledger is not None:
             self._ledger.charge(self._dataset, event, *([] if self._request is None else [self._request]))
+        self._charged = event
+
+    def charged(self) -> ReleaseEvent:
+        """What was charged; it is an error to ask before."""
+        if self._charged is None:
+            raise GuaranteeError("Nothing was charged; nothing is released.")
+        return self._charged
+
+    def check_covers(self, steps: list[GaussianStep]) -> None:
+        """Refuse unless Σ μ² and Σ η of these steps stay within what was charged, in exact arithmetic.
+
+        Guarantee
+        ---------
+        Proof: ``privacy/proofs/composition.md``.
+        """
+        if not self.charged().covers(steps):
+            raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
 
     def store(self, release: Release) -> None:
         """Keep a release under its key. What was paid for is not thrown away because it cannot be kept twice."""
@@ -84,8 +115,20 @@ class Account:
                 LedgerWarning,
             )
 
-    def lost(self, failure: str) -> SourceError:
-        """What a source that failed after the charge has cost."""
+    def source_error(self, failure: str) -> SourceError:
+        """A failure of the source, and what it has cost if it came after the charge."""
+        if self._charged is None:
+            return SourceError(failure)
         spent = "" if self._request is None else f" Key {self._request.key!r} is spent with it: choose another."
         charged = "" if self._ledger is None else f" By then the release had been charged, and stays so.{spent}"
         return SourceError(f"{failure}{charged}")
+
+
+def _warn_of_large_delta(event: ReleaseEvent) -> None:
+    n, delta = event.n_samples, event.budget.delta
+    if delta >= 1.0 / n:
+        warn_caller(
+            f"delta={format_exact(delta)} is at least 1/n for n={n} records: a mechanism that publishes one record at "
+            "random would satisfy it. Choose delta well below 1/n.",
+            PrivacyWarning,
+        )

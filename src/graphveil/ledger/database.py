@@ -49,7 +49,7 @@ class Store:
     """
 
     def __init__(self, url: "str | os.PathLike[str]") -> None:
-        self.url, path = _checked_url(url)
+        self.url, path = _check_url(url)
         self._file = None if path is None else LedgerFile(path)
 
     @property
@@ -69,7 +69,7 @@ class Store:
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` on a consistent picture of the ledger."""
-        return self._retried(lambda: self._run(work, writes=False))
+        return self._retry(lambda: self._run(work, writes=False))
 
     def write(self, work: Callable[[Connection], T], *, new: bool = False) -> T:
         """Run ``work`` in one transaction and return once it is on disk.
@@ -77,7 +77,7 @@ class Store:
         ``work`` may run several times, and also after a commit whose answer was lost on the way: it must recognise what
         it did before (``token``).
         """
-        return self._retried(lambda: self._run(work, writes=True, version=None if new else SCHEMA_VERSION))
+        return self._retry(lambda: self._run(work, writes=True, version=None if new else SCHEMA_VERSION))
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool, version: int | None = SCHEMA_VERSION) -> T:
         """One transaction, on tables of the given version, or on none yet."""
@@ -117,7 +117,7 @@ class Store:
                     "says what to do if there is none."
                 )
 
-    def _retried(self, attempt: Callable[[], T]) -> T:
+    def _retry(self, attempt: Callable[[], T]) -> T:
         deadline, pause = time.monotonic() + _OUTAGE, 0.05
         while True:
             try:
@@ -134,7 +134,7 @@ class Store:
     def _upgrade(self) -> None:
         """Bring a ledger of version 1 to the version of today."""
         try:
-            self._retried(lambda: self._run(upgrade, writes=True, version=1))
+            self._retry(lambda: self._run(upgrade, writes=True, version=1))
         except LedgerReadOnly:
             raise LedgerReadOnly(
                 f"{self.name} has ledger version 1. Its first use with this graphveil brings it to version "
@@ -154,7 +154,7 @@ class Store:
         return tuple(filter(None, found))
 
 
-def _checked_url(url: Any) -> tuple[str, Path | None]:
+def _check_url(url: Any) -> tuple[str, Path | None]:
     """The URL in one form, and the path of a file."""
     rule = "a path, sqlite:///path or postgresql://user@host/database"
     if isinstance(url, os.PathLike):

@@ -82,11 +82,11 @@ class LedgerFile:
 
     def seen_heads(self) -> dict[str, str]:
         """The last head of every data set that the witness has seen: the number of a line, and its hash."""
-        return self._seen()[1]
+        return self._read_witness()[1]
 
     def add_heads(self, heads: Mapping[str, str]) -> None:
         """Add the heads that the witness has not seen, and wait for the disk."""
-        before, seen = self._seen()
+        before, seen = self._read_witness()
         text = "".join(f"{name} {head}\n" for name, head in heads.items() if seen.get(name) != head)
         if not text:
             return
@@ -97,7 +97,7 @@ class LedgerFile:
                 error, f"What was written to the ledger {self.path} stays written, but {self.witness} cannot be"
             ) from None
 
-    def _seen(self) -> tuple[str, dict[str, str]]:
+    def _read_witness(self) -> tuple[str, dict[str, str]]:
         """What the witness says, and the heads in it."""
         try:
             text = self.witness.read_text(encoding="utf-8", errors="replace")

@@ -27,21 +27,21 @@ from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 
-__all__ = ["Chain", "checksum_of", "goes_on_from", "heads_of", "problems", "sealed", "unsealed"]
+__all__ = ["Chain", "checksum_of", "goes_on_from", "heads_of", "problems", "seal", "unseal"]
 
 _LINES = 8192  # that are kept in memory once read: every charge follows the whole chain, and lines do not change
 
 
-def sealed(content: Mapping[str, Any]) -> tuple[str, str]:
+def seal(content: Mapping[str, Any]) -> tuple[str, str]:
     """A line and its hash: equal content gives equal text, in any database."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text, checksum_of(text.encode())
 
 
-def unsealed(text: str, seal: str) -> dict[str, Any]:
+def unseal(text: str, digest: str) -> dict[str, Any]:
     """The content of a line; empty when it does not have this hash, or is no line."""
     try:
-        content = json.loads(text) if checksum_of(text.encode()) == seal else {}
+        content = json.loads(text) if checksum_of(text.encode()) == digest else {}
     except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
@@ -87,7 +87,7 @@ class Chain:
     @classmethod
     def of(cls, connection: Connection, account: Any) -> "Chain":
         """Follow the lines of a data set, given its row."""
-        own = unsealed(account.content, account.hash)
+        own = unseal(account.content, account.hash)
         chain = cls(_budget_of(own))
         if chain.budget is None or own.get("dataset") != account.name:
             chain.problems.append(f"data set {account.name!r} was changed, or one before it is missing")
@@ -165,9 +165,9 @@ def heads_of(connection: Connection) -> dict[str, str]:
 
 def goes_on_from(connection: Connection, dataset: str, head: str) -> bool:
     """Whether a data set has, or has had, this head."""
-    seal = head.partition(":")[2]
-    first = sa.select(sa.literal(0), datasets.c.hash).where(datasets.c.name == dataset, datasets.c.hash == seal)
-    later = sa.select(events.c.number, events.c.hash).where(events.c.dataset == dataset, events.c.hash == seal)
+    digest = head.partition(":")[2]
+    first = sa.select(sa.literal(0), datasets.c.hash).where(datasets.c.name == dataset, datasets.c.hash == digest)
+    later = sa.select(events.c.number, events.c.hash).where(events.c.dataset == dataset, events.c.hash == digest)
     return any(head == f"{number}:{found}" for number, found in connection.execute(first.union_all(later)))
 
 
@@ -179,7 +179,7 @@ def problems(connection: Connection, heads: Mapping[str, str]) -> Iterator[str]:
     names = set()
     for number, row in enumerate(connection.execute(sa.select(datasets).order_by(datasets.c.number)).all(), 1):
         chain = Chain.of(connection, row)
-        own = unsealed(row.content, row.hash)
+        own = unseal(row.content, row.hash)
         if (row.number, own.get("previous"), own.get("number")) != (number, head, number):
             yield f"data set {row.name!r} was changed, or one before it is missing"
         yield from chain.problems

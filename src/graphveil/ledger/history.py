@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.rounding import format_exact, format_round_up
 
 __all__ = ["Entry", "History"]
 
@@ -86,9 +87,9 @@ def _cells(entry: Entry) -> tuple[str, ...]:
     event = entry.event
     return (
         entry.time,
-        f"{event.budget.epsilon:g}",
-        f"{event.budget.delta:g}",
-        f"{event.charged_mu:.6g}" + (" (seeded)" if event.seeded else ""),
+        format_exact(event.budget.epsilon),
+        format_exact(event.budget.delta),
+        format_round_up(event.charged_mu, 6) + (" (seeded)" if event.seeded else ""),
         event.rounds,
         str(event.n_samples),
         entry.key or "",

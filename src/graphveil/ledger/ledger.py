@@ -12,8 +12,8 @@ from graphveil.ledger.transactions import (
     account_of,
     append_event,
     check_fits,
+    find_release,
     keep_release,
-    kept_release,
     lines_of,
     open_account,
     row_of,
@@ -29,7 +29,7 @@ from graphveil.privacy.composition import (
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.names import checked_name
+from graphveil.spec.names import check_name
 from graphveil.spec.request import Request
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Ledger:
         budget : Budget
             Its δ must have room for a hundred releases: for ε = 1 at least 1e-15, for ε = 10 at least 1e-11.
         """
-        name = checked_name("dataset", dataset)
+        name = check_name("dataset", dataset)
         if not isinstance(budget, Budget):
             raise InvalidParameter.of("budget", "a gv.Budget", budget)
         check_room_for_releases(budget)
@@ -139,7 +139,7 @@ class Ledger:
         dict
             For every data set the number of its last line and that line's hash, as text.
         """
-        return self._store.read(lambda connection: self._verified(connection, heads or {}))
+        return self._store.read(lambda connection: self._verify_chains(connection, heads or {}))
 
     def export(self) -> dict[str, Any]:
         """Everything but the stored releases, verified, as plain dictionaries that ``json.dump`` writes."""
@@ -152,7 +152,7 @@ class Ledger:
                     "events": [line.to_dict() for line in lines_of(connection, row_of(connection, name))],
                     "head": head,
                 }
-                for name, head in self._verified(connection, {}).items()
+                for name, head in self._verify_chains(connection, {}).items()
             ]
 
         return {"ledger": self._store.name, "datasets": self._store.read(work)}
@@ -180,7 +180,7 @@ class Ledger:
 
         def work(connection: "Connection") -> Release | None:
             account_of(connection, request.dataset)
-            return kept_release(connection, request)
+            return find_release(connection, request)
 
         return self._store.read(work)
 
@@ -192,7 +192,7 @@ class Ledger:
     def _statement(self, dataset: str) -> tuple[Budget, Balance]:
         return self._store.read(lambda connection: statement_of(connection, account_of(connection, dataset)))
 
-    def _verified(self, connection: "Connection", heads: Mapping[str, str]) -> dict[str, str]:
+    def _verify_chains(self, connection: "Connection", heads: Mapping[str, str]) -> dict[str, str]:
         found = list(dict.fromkeys(problems(connection, heads)))
         if found:
             more = f"; and {len(found) - 5} more" if len(found) > 5 else ""

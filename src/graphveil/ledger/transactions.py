@@ -11,24 +11,24 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerDamaged, LedgerError
-from graphveil.ledger.hash_chain import Chain, checksum_of, sealed, unsealed
+from graphveil.ledger.hash_chain import Chain, checksum_of, seal, unseal
 from graphveil.ledger.history import Entry
 from graphveil.ledger.schema import datasets, events, ledgers, releases
 from graphveil.privacy.composition import Balance, compute_spent, largest_epsilon
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.names import checked_name, composed, look
+from graphveil.spec.names import check_name, compose, look
 from graphveil.spec.request import Request
-from graphveil.spec.rounding import format_round_down, format_round_up
+from graphveil.spec.rounding import format_exact, format_round_down, format_round_up
 
 __all__ = [
     "account_of",
     "append_event",
     "check_fits",
+    "find_release",
     "intact_chain",
     "keep_release",
-    "kept_release",
     "lines_of",
     "open_account",
     "row_of",
@@ -42,7 +42,7 @@ def open_account(connection: Connection, dataset: str, budget: Budget, token: st
     before = connection.execute(sa.select(ledgers).with_for_update()).one()
     there = connection.execute(sa.select(datasets)).all()
     for other in there:
-        if other.name == dataset and unsealed(other.content, other.hash).get("token") == token:
+        if other.name == dataset and unseal(other.content, other.hash).get("token") == token:
             return
         if other.name == dataset:
             raise LedgerError(f"There is a data set {dataset!r} already; its budget cannot be changed.")
@@ -52,7 +52,7 @@ def open_account(connection: Connection, dataset: str, budget: Budget, token: st
                 "people's records, use that one: a second account would count from zero. If not, choose another name."
             )
     number = before.datasets + 1
-    text, seal = sealed(
+    text, digest = seal(
         {
             "previous": before.head,
             "number": number,
@@ -62,18 +62,18 @@ def open_account(connection: Connection, dataset: str, budget: Budget, token: st
             "token": token,
         }
     )
-    row = {"name": dataset, "number": number, "content": text, "hash": seal, "events": 0, "head": seal}
+    row = {"name": dataset, "number": number, "content": text, "hash": digest, "events": 0, "head": digest}
     connection.execute(datasets.insert().values(row))
-    connection.execute(ledgers.update().values(datasets=number, head=seal))
+    connection.execute(ledgers.update().values(datasets=number, head=digest))
 
 
 def account_of(connection: Connection, dataset: str, *, lock: bool = False) -> Any:
     """The row of a data set; with ``lock`` nobody else can charge it until the transaction ends."""
-    name = checked_name("dataset", dataset)
+    name = check_name("dataset", dataset)
     row = row_of(connection, name, lock=lock)
     if row is None:  # a ledger may be older than the rule that names are composed
         names = connection.execute(sa.select(datasets.c.name)).scalars()
-        older = next((there for there in names if composed(there) == name), None)
+        older = next((there for there in names if compose(there) == name), None)
         row = None if older is None else row_of(connection, older, lock=lock)
     if row is None:
         raise LedgerError(
@@ -105,7 +105,7 @@ def lines_of(connection: Connection, account: Any) -> list[Entry]:
         .order_by(events.c.number)
     ).all()
     for row in rows:
-        if not unsealed(row.content, row.hash):
+        if not unseal(row.content, row.hash):
             raise LedgerDamaged(f"Event {row.number} of {account.name!r} was changed; ledger.verify() says more.")
     return [Entry(row.content, row.hash, bool(row.stored)) for row in rows]
 
@@ -121,7 +121,7 @@ def check_fits(connection: Connection, account: Any, event: ReleaseEvent) -> Bal
             "Release in the same way as before, or open another account if these are other people."
         )
     if not event.seeded and not balance.keeps(budget):
-        raise _exceeded(account.name, budget, before, event)
+        raise _exceeded_error(account.name, budget, before, event)
     return balance
 
 
@@ -137,7 +137,7 @@ def append_event(
     account = account_of(connection, dataset, lock=True)
     if connection.execute(sa.select(events.c.token).where(events.c.token == token)).scalar() is not None:
         return
-    if request is not None and kept_release(connection, request) is not None:
+    if request is not None and find_release(connection, request) is not None:
         raise KeyRefused(f"Key {request.key!r} was used meanwhile, for the same request: ask again to get its release.")
     charge = {
         "request": None if request is None else request.fingerprints(),
@@ -167,7 +167,7 @@ def seal_release(connection: Connection, account: Any, key: str, checksum: str, 
     _append_line(connection, account, token, None, {"stored": {"key": key, "checksum": checksum}})
 
 
-def kept_release(connection: Connection, request: Request) -> Release | None:
+def find_release(connection: Connection, request: Request) -> Release | None:
     """The release under a key, None for a new key; raises when it is another request's, was lost, or was changed.
 
     Guarantee
@@ -203,7 +203,7 @@ def _charge_under(connection: Connection, request: Request) -> dict[str, Any] | 
     row = connection.execute(sa.select(events).where(events.c.key == request.key)).one_or_none()
     if row is None:
         return None
-    line = unsealed(row.content, row.hash)
+    line = unseal(row.content, row.hash)
     if not isinstance(line.get("request"), dict):
         raise LedgerDamaged(f"The event with key {request.key!r} was changed; ledger.verify() says more.")
     others = request.differences(line["request"])
@@ -227,16 +227,16 @@ def intact_chain(connection: Connection, account: Any) -> Chain:
 def _append_line(connection: Connection, account: Any, token: str, key: str | None, facts: dict[str, Any]) -> None:
     number = account.events + 1
     place = {"previous": account.head, "number": number, "dataset": account.name, "time": _now(), "token": token}
-    text, seal = sealed({**place, "key": key, **facts})
-    row = {"dataset": account.name, "number": number, "token": token, "key": key, "content": text, "hash": seal}
+    text, digest = seal({**place, "key": key, **facts})
+    row = {"dataset": account.name, "number": number, "token": token, "key": key, "content": text, "hash": digest}
     connection.execute(events.insert().values(row))
-    connection.execute(datasets.update().where(datasets.c.name == account.name).values(events=number, head=seal))
+    connection.execute(datasets.update().where(datasets.c.name == account.name).values(events=number, head=digest))
 
 
-def _exceeded(dataset: str, budget: Budget, before: Balance, event: ReleaseEvent) -> BudgetExceeded:
+def _exceeded_error(dataset: str, budget: Budget, before: Balance, event: ReleaseEvent) -> BudgetExceeded:
     start = (
-        f"Data set {dataset!r} may spend epsilon = {budget.epsilon:g} at delta = {budget.delta:g} in all; this release "
-        f"asks for epsilon = {event.budget.epsilon:g} at delta = {event.budget.delta:g} and was not charged. "
+        f"Data set {dataset!r} may spend {_format_budget(budget)} in all; this release asks for "
+        f"{_format_budget(event.budget)} and was not charged. "
     )
     if before.seeded:
         return BudgetExceeded(f"{start}A seeded release was made of it: nothing of it is private, nothing is left.")
@@ -245,7 +245,11 @@ def _exceeded(dataset: str, budget: Budget, before: Balance, event: ReleaseEvent
     left = largest_epsilon(before, budget, event.rows_per_person)
     spent = format_round_up(compute_spent(before, budget).epsilon, 4)
     advice = f"epsilon = {format_round_down(left, 4)} would fit" if left > 0.0 else "nothing more would fit"
-    return BudgetExceeded(f"{start}Spent so far: epsilon = {spent}; at delta = {budget.delta:g}, {advice}.")
+    return BudgetExceeded(f"{start}Spent so far: epsilon = {spent}; at delta = {format_exact(budget.delta)}, {advice}.")
+
+
+def _format_budget(budget: Budget) -> str:
+    return f"epsilon = {format_exact(budget.epsilon)} at delta = {format_exact(budget.delta)}"
 
 
 def _now() -> str:

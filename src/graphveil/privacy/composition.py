@@ -17,7 +17,7 @@ from graphveil.privacy.calibration import LARGEST_ETA, analytic_mu, grid_delta_s
 from graphveil.spec.budget import SMALLEST_EPSILON, Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.gdp import epsilon_from_mu
-from graphveil.spec.rounding import float_round_up, format_round_down, format_round_up, sqrt_round_up
+from graphveil.spec.rounding import float_round_up, format_exact, format_round_down, format_round_up, sqrt_round_up
 
 __all__ = [
     "ALL_ROWS",
@@ -55,8 +55,9 @@ class PrivacySpend:
 
     def __str__(self) -> str:
         mark = "; a seeded release was made of these rows: not private" if self.seeded else ""
-        written = format_round_down if self.is_left else format_round_up
-        return f"epsilon = {written(self.epsilon, 6)} at delta = {self.delta:g} (mu = {written(self.mu, 6)}){mark}"
+        round_format = format_round_down if self.is_left else format_round_up
+        epsilon, mu = round_format(self.epsilon, 6), round_format(self.mu, 6)
+        return f"epsilon = {epsilon} at delta = {format_exact(self.delta)} (mu = {mu}){mark}"
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,9 @@ def check_room_for_releases(budget: Budget) -> None:
     """Refuse a total whose δ is too small, or ε too large, for the lattice terms of a hundred releases."""
     if grid_delta_share(budget) < _LEAST_RELEASES * LARGEST_ETA:
         raise InvalidParameter(
-            f"A total of epsilon = {budget.epsilon:g} at delta = {budget.delta:g} cannot be divided among releases: "
-            "the lattice terms of their noise, times e^epsilon, would exceed delta. Choose a smaller epsilon or a "
-            "larger delta for the data set."
+            f"A total of epsilon = {format_exact(budget.epsilon)} at delta = {format_exact(budget.delta)} cannot be "
+            "divided among releases: the lattice terms of their noise, times e^epsilon, would exceed delta. Choose a "
+            "smaller epsilon or a larger delta for the data set."
         )
 
 

@@ -10,6 +10,7 @@ from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.events import GaussianStep
 from graphveil.spec.queries import Query
+from graphveil.spec.rounding import format_round_up
 
 __all__ = ["Answer"]
 
@@ -39,11 +40,12 @@ class Answer:
         _validation.number("factor", self.factor, "a positive number", 0.0, float("inf"), open_ends=True)
         counts = {group.name: (group.count,) for group in self.step.groups}
         if {name: values.shape for name, values in self.values.items()} != counts:
-            raise InvalidParameter("a round's values do not have the shape that its step declares.")
+            raise InvalidParameter("an answer's values do not have the shape that its step declares.")
 
     def __repr__(self) -> str:
         numbers = sum(group.count for group in self.step.groups)
-        return f"Round({type(self.query).__name__}, {numbers:,} noisy numbers, mu = {self.step.mu:.4g})"
+        mu = format_round_up(self.step.mu, 4)
+        return f"Answer({type(self.query).__name__}, {numbers:,} noisy numbers, mu = {mu})"
 
     def sd(self, group: str) -> float:
         """Standard deviation of the noise of a group, in natural units."""

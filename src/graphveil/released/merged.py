@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from graphveil import _validation
+from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.released import file_format
 from graphveil.released.release import Release
@@ -21,11 +22,6 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.events import PrivacyCost, ReleaseEvent
 from graphveil.spec.rounding import float_round_up, sqrt_round_up
 from graphveil.spec.serialization import Record
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float64]
 
 __all__ = ["MergedEvent", "MergedRelease", "merge_releases"]
 
@@ -145,7 +141,7 @@ class MergedRelease(Release):
         return event
 
     @cached_property
-    def weights(self) -> "Vector":
+    def weights(self) -> Vector:
         """The share of each part in the whole; they add up to 1."""
         sizes = [part.n_samples if self.weighting == "rows" else part.n_eff for part in self.parts]
         return np.asarray(np.divide(sizes, np.sum(sizes)))
@@ -161,33 +157,33 @@ class MergedRelease(Release):
         return max(part.n_passes for part in self.parts)
 
     @property
-    def location(self) -> "Vector | None":
+    def location(self) -> Vector | None:
         """Weighted mean of the sites' noisy means, or None when they have none."""
         if not isinstance(self.augment, Constant):
             return None
-        return self._mixed([part.moment_center for part in self.parts])
+        return self._average([part.moment_center for part in self.parts])
 
     @property
-    def second_moment(self) -> "Vector":
-        """Weighted mean of the sites' second moments about the common :attr:`origin`."""
-        return self._mixed([part.second_moment for part in self.parts]) + self.between_sites
+    def second_moment(self) -> Matrix:
+        """Weighted mean of the sites' second moments about the common :attr:`moment_center`."""
+        return self._average([part.second_moment for part in self.parts]) + self.between_sites
 
     @property
-    def between_sites(self) -> "Vector":
+    def between_sites(self) -> Matrix:
         """What the distances between the sites' means add to the second moment, without what their noise adds."""
         apart = [part.moment_center - self.moment_center for part in self.parts]
         noise = [(1.0 - w) * part.location_noise for w, part in zip(self.weights, self.parts, strict=True)]
-        return self._mixed([np.outer(d, d) - excess for d, excess in zip(apart, noise, strict=True)])
+        return self._average([np.outer(d, d) - excess for d, excess in zip(apart, noise, strict=True)])
 
     @property
-    def location_noise(self) -> "Vector":
+    def location_noise(self) -> Matrix:
         """Covariance of the privacy noise in :attr:`location`; zero without one."""
-        return self._mixed([w * part.location_noise for w, part in zip(self.weights, self.parts, strict=True)])
+        return self._average([w * part.location_noise for w, part in zip(self.weights, self.parts, strict=True)])
 
     @property
-    def noise_sd(self) -> "Vector":
+    def noise_sd(self) -> Matrix:
         """Standard deviation of the privacy noise in each entry of :attr:`second_moment`."""
-        return np.sqrt(self._mixed([w * part.noise_sd**2 for w, part in zip(self.weights, self.parts, strict=True)]))
+        return np.sqrt(self._average([w * part.noise_sd**2 for w, part in zip(self.weights, self.parts, strict=True)]))
 
     @property
     def noise_scale(self) -> float:
@@ -199,7 +195,7 @@ class MergedRelease(Release):
         """Rows that would give as noisy an estimate without privacy."""
         return float(1.0 / np.sum(self.weights**2 / [part.n_eff for part in self.parts]))
 
-    def _mixed(self, values: "Sequence[Vector]") -> "Vector":
+    def _average(self, values: Sequence[Vector]) -> Vector:
         return np.asarray(np.tensordot(self.weights, np.stack(values), axes=1))
 
     @cached_property
@@ -209,11 +205,11 @@ class MergedRelease(Release):
         return file_format.encode(header, [a.arrays() for part in self.parts for a in part.answers])
 
     @classmethod
-    def _rebuilt(cls, header: dict[str, Any], arrays: list[Any]) -> "MergedRelease":
+    def _rebuild(cls, header: dict[str, Any], arrays: list[Any]) -> "MergedRelease":
         parts, start = [], 0
         for facts in header["parts"]:
             end = start + len(facts["rounds"])
-            parts.append(Release._rebuilt(facts, arrays[start:end]))
+            parts.append(Release._rebuild(facts, arrays[start:end]))
             start = end
         if start != len(arrays):
             raise ValueError

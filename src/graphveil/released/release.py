@@ -1,14 +1,10 @@
-"""What came out of the gate: noisy numbers, the law of their noise, and everything needed to use them.
-
-Everything below is post-processing of published numbers: it costs nothing, may be repeated, and cannot weaken the
-guarantee.
-"""
+"""What came out of the gate: noisy answers, the facts about them that are public, and the file that holds both."""
 
 import hashlib
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,24 +15,19 @@ from graphveil.exceptions import InvalidParameter, ReleaseFileError
 from graphveil.released import file_format
 from graphveil.released.answers import Answer
 from graphveil.released.consistency import check_release
-from graphveil.spec.augmentation import Augment, Constant, Labels
+from graphveil.released.moments import NoisyMoments
+from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.quantization import MomentLayout, RowGrid
-from graphveil.spec.queries import ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
+from graphveil.spec.queries import ClippedTail, ColumnMeans, ColumnSquares, NormCounts, Query
 from graphveil.spec.serialization import Record
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float64]
 
 __all__ = ["Release"]
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(NoisyMoments):
     """A noisy second moment and the law of its noise.
 
     Made by :func:`graphveil.release`, saved with :meth:`save`, read with :meth:`load`. Mechanism units are those of
@@ -56,10 +47,6 @@ class Release:
         Versions of graphveil and of the sampler that made it.
     """
 
-    event: ReleaseEvent
-    domain: Domain
-    augment: Augment
-    answers: tuple[Answer, ...]
     versions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -121,107 +108,6 @@ class Release:
     def _queries(self) -> list[Query]:
         return [answer.query for answer in self.answers]
 
-    # ------------------------------------------------------------------ the numbers, in user's units
-    @property
-    def location(self) -> "Vector | None":
-        """The noisy mean, or None when it was not asked for (``augment="mean"``)."""
-        if not isinstance(self.augment, Constant):
-            return None
-        centre, half = self.scaling
-        middle, back = self._unwhiten
-        return np.asarray(centre + half * (middle + back @ self._mean))
-
-    @property
-    def moment_center(self) -> "Vector":
-        """The point about which :attr:`second_moment` is taken.
-
-        The released mean where there is one; the middle of the bounds for a release with labels; else zero.
-        """
-        location = self.location
-        return self.scaling[0] if location is None else location
-
-    @property
-    def second_moment(self) -> "Vector":
-        """The noisy p × p second moment about :attr:`origin`: unbiased but for clipping, maybe indefinite."""
-        half, back = self.scaling[1], self._unwhiten[1]
-        p = half.size
-        moment = self._moments[:p, :p]
-        if isinstance(self.augment, Constant):
-            # E[bbᵀ] = mmᵀ + Var(b): add what the noise of the mean takes away on the diagonal.
-            moment = moment - np.outer(self._mean, self._mean) + self._mean_sd**2 * np.eye(p)
-        if self._excess is not None:
-            moment = moment + self._bare_layout.refined(self._excess.values, 0.0)
-        if self._row_map is not None:
-            moment = back @ moment @ back.T
-            moment = (moment + moment.T) / 2.0
-        return np.asarray(moment * np.outer(half, half))
-
-    @property
-    def noise_sd(self) -> "Vector":
-        """Standard deviation of the privacy noise in each entry of :attr:`second_moment`.
-
-        After several rounds it is that of the last, in the coordinates of the data: s/√2·√(G_ii G_jj + G_ij²) for
-        noise s in whitened coordinates, G the product of the map back with its transpose.
-        """
-        half, p = self.scaling[1], self.scaling[1].size
-        if self._row_map is not None:
-            total = self.noise_scale**2 + (0.0 if self._excess is None else self._excess.sd("diagonal") ** 2)
-            spread = self._unwhiten[1] @ self._unwhiten[1].T
-            variance = np.asarray(total / 2.0 * (np.outer(np.diag(spread), np.diag(spread)) + spread**2))
-            return np.asarray(np.sqrt(variance) * np.outer(half, half))
-        m = self._layout.n_diagonal
-        variance = np.full((p, p), self._last.sd("off_diagonal") ** 2)
-        refined = m / (m + 1) if "trace" in self._last.values else 1.0
-        np.fill_diagonal(variance, self.noise_scale**2 * refined)
-        if isinstance(self.augment, Constant):
-            # Var(b_i b_j) around the released b; twice that on the diagonal, where both factors are the same.
-            square, sd2 = self._mean**2, self._mean_sd**2
-            product = sd2 * (square[:, None] + square) + sd2**2
-            variance = np.asarray(variance + product + np.diag(np.diag(product)))
-        return np.asarray(np.sqrt(variance) * np.outer(half, half))
-
-    @property
-    def location_noise(self) -> "Vector":
-        """Covariance of the privacy noise in :attr:`location`; zero without one."""
-        half = self.scaling[1]
-        if not isinstance(self.augment, Constant):
-            return np.zeros((half.size, half.size))
-        root = half[:, None] * self._unwhiten[1] * self._mean_sd
-        return np.asarray(root @ root.T)
-
-    @property
-    def noise_scale(self) -> float:
-        """Standard deviation σ of the noise on the svec coordinates of the last round, in its units."""
-        return self._last.sd("diagonal")
-
-    @property
-    def n_eff(self) -> float:
-        """Rows that would give as noisy an estimate without privacy: 1/n_eff = 1/n + (σ/mean eigenvalue)²/2."""
-        p = self.scaling[1].size
-        moment = np.trace(self._moments[:p, :p]) / p
-        if isinstance(self.augment, Constant):
-            moment -= np.sum(self._mean**2) / p - self._mean_sd**2
-        relative = self.noise_scale / max(float(moment), self.noise_scale / np.sqrt(p))
-        return float(1.0 / (1.0 / self.n_samples + relative**2 / 2.0))
-
-    @property
-    def class_counts(self) -> "Vector | None":
-        """Noisy number of rows of each class (may be negative), or None without labels."""
-        if not isinstance(self.augment, Labels):
-            return None
-        corner = self._moments.diagonal()[self.scaling[1].size :]
-        return np.asarray(self.n_samples * corner / self._constant**2)
-
-    @property
-    def class_locations(self) -> "Vector | None":
-        """Noisy class means, a row each, NaN where the noisy count is not positive; None without labels."""
-        counts = self.class_counts
-        if counts is None:
-            return None
-        centre, half = self.scaling
-        share = np.where(counts > 0, counts, np.nan) / self.n_samples
-        return np.asarray(centre + half * (self._moments[: half.size, half.size :].T / self._constant / share[:, None]))
-
     # ------------------------------------------------------------------ the file
     @cached_property
     def checksum(self) -> str:
@@ -261,14 +147,14 @@ class Release:
                 if "merged" in header:
                     from graphveil.released.merged import MergedRelease
 
-                    return MergedRelease._rebuilt(header, arrays)
-                return cls._rebuilt(header, arrays)
+                    return MergedRelease._rebuild(header, arrays)
+                return cls._rebuild(header, arrays)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             reason = f" {error}" if isinstance(error, InvalidParameter) else ""
             raise ReleaseFileError(f"{name} is not a valid release: a fact is missing or wrong.{reason}") from None
 
     @classmethod
-    def _rebuilt(cls, header: dict[str, Any], arrays: list[Any]) -> "Release":
+    def _rebuild(cls, header: dict[str, Any], arrays: list[Any]) -> "Release":
         augment = None if header["augment"] is None else Record.from_dict(header["augment"])
         if not isinstance(augment, Constant | Labels | None):
             raise TypeError
@@ -312,67 +198,6 @@ class Release:
             ("fingerprint", self.checksum[:16]),
         ]
         return facts_html("Release", facts)
-
-    # ------------------------------------------------------------------ mechanism units
-    @cached_property
-    def scaling(self) -> "tuple[Vector, Vector]":
-        """Centre and half-width of the columns: scaled units times half plus centre are user's units."""
-        return self.domain.scaling(shift=self.augment is not None)[:2]
-
-    @property
-    def _layout(self) -> MomentLayout:
-        return MomentLayout(self.domain.require_n_features(), self.augment)
-
-    @property
-    def _bare_layout(self) -> MomentLayout:
-        return MomentLayout(self.domain.require_n_features(), None)
-
-    @cached_property
-    def _last(self) -> Answer:
-        """The round with the final moments."""
-        found = [answer for answer in self.answers if isinstance(answer.query, Moments)]
-        if not found:
-            raise InvalidParameter("a release must hold moments.")
-        return found[-1]
-
-    @property
-    def _excess(self) -> Answer | None:
-        after = self.answers[self.answers.index(self._last) + 1 :]
-        return next((answer for answer in after if isinstance(answer.query, ClippedTail)), None)
-
-    @property
-    def _row_map(self) -> Any:
-        return self._last.query.row_map  # type: ignore[attr-defined]
-
-    @cached_property
-    def _unwhiten(self) -> "tuple[Vector, Vector]":
-        """(m, B): a row z of the last round is the scaled row m + Bz."""
-        p = self.domain.require_n_features()
-        if self._row_map is None:
-            return np.zeros(p), np.eye(p)
-        unit = RowGrid.of(self.domain, None).unit
-        return self._row_map.centre * unit, self._row_map.inverse(unit).T
-
-    @cached_property
-    def _constant(self) -> float:
-        """What was appended, in the units of the last round."""
-        query = self._last.query
-        assert isinstance(query, Moments)
-        p = self.domain.require_n_features()
-        lattice = RowGrid.of(self.domain, self.augment) if query.row_map is None else query.lattice(p)
-        return lattice.constant * lattice.unit
-
-    @cached_property
-    def _moments(self) -> "Vector":
-        return self._layout.refined(self._last.values, corner=self._constant**2)
-
-    @property
-    def _mean(self) -> "Vector":
-        return np.asarray(self._moments[:-1, -1] / self._constant)
-
-    @property
-    def _mean_sd(self) -> float:
-        return self._last.sd("off_diagonal") / self._constant
 
 
 def _word(value: Any) -> str:

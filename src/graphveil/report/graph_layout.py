@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["placed"]
+__all__ = ["place_nodes"]
 
 _STEPS = 250
 
 
-def placed(weights: NDArray[np.float64], order: NDArray[np.intp]) -> NDArray[np.float64]:
+def place_nodes(weights: NDArray[np.float64], order: NDArray[np.intp]) -> NDArray[np.float64]:
     """Positions in the unit square: edges pull, nodes push, everything is drawn to the middle a little.
 
     Fruchterman and Reingold (1991) from a circle in the given order, so that the same network always looks the same.

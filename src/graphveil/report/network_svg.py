@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from graphveil.report.escaping import xml_text
-from graphveil.report.graph_layout import placed
+from graphveil.report.graph_layout import place_nodes
 from graphveil.report.report_data import neighbourly_order
 
 __all__ = ["network_svg"]
@@ -26,7 +26,7 @@ def network_svg(names: Sequence[str], edges: Sequence[dict[str, Any]]) -> str:
     for edge in edges:
         i, j = number[edge["source"]], number[edge["target"]]
         weights[i, j] = weights[j, i] = edge["weight"]
-    place = placed(weights, neighbourly_order(weights))
+    place = place_nodes(weights, neighbourly_order(weights))
     x = _MARGIN_X + place[:, 0] * (_WIDTH - 2 * _MARGIN_X)
     y = _MARGIN_Y + place[:, 1] * (_HEIGHT - 2 * _MARGIN_Y)
     drawn = []

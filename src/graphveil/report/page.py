@@ -17,10 +17,11 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, spectrum_chart
-from graphveil.report.graph_layout import placed
+from graphveil.report.graph_layout import place_nodes
 from graphveil.report.privacy_card import PrivacyCard, privacy_card
 from graphveil.report.report_data import Content, collect_report_data
 from graphveil.spec.forecast import Forecast
+from graphveil.spec.rounding import format_exact
 
 __all__ = ["PAGE", "forecast_html", "report_html", "write_report"]
 
@@ -70,13 +71,13 @@ def report_html(release: Release, forecast: Forecast | None = None) -> str:
         "script": script,
         "data": _data(content),
         "title": escape(f"Private network of {len(content.names)} variables"),
-        "card": _card(card) + _bounds(release, content.names),
-        "numbers": _numbers(release, content),
-        "notes": _notes(content),
+        "card": _render_card(card) + _render_bounds(release, content.names),
+        "numbers": _render_numbers(release, content),
+        "notes": _render_notes(content),
         "interval": "" if content.intervals.reason is None else "hidden",
         "dependent": "" if release.event.rows_per_person > 1 else "hidden",
         "spectrum": spectrum_chart(content.spectrum),
-        "plan": "" if forecast is None else _plan(release, content, forecast),
+        "plan": "" if forecast is None else _render_comparison(release, content, forecast),
         "versions": escape(", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
     }
     page = _asset("page.html")
@@ -89,8 +90,8 @@ def forecast_html(forecast: Forecast) -> str:
     """Words and plots of the expected error, as a small page of its own, in the style of the report."""
     style, budget = _asset("page.css"), forecast.budget
     title = (
-        f"Plan: {forecast.n_samples:,} records, {forecast.n_features} variables, ε = {budget.epsilon:g}, "
-        f"δ = {budget.delta:g}"
+        f"Plan: {forecast.n_samples:,} records, {forecast.n_features} variables, ε = {format_exact(budget.epsilon)}, "
+        f"δ = {format_exact(budget.delta)}"
     )
     return (
         '<!doctype html>\n<!-- graphveil -->\n<html lang="en"><head><meta charset="utf-8">'
@@ -98,7 +99,7 @@ def forecast_html(forecast: Forecast) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{style}</style></head>"
         f'<body><header><p class="brand">graphveil</p><h1>{escape(title)}</h1></header>'
-        f"<main><section>{_expected(forecast)}</section></main></body></html>\n"
+        f"<main><section>{_render_forecast(forecast)}</section></main></body></html>\n"
     )
 
 
@@ -117,7 +118,7 @@ def _policy(style: str, script: str) -> str:
     )
 
 
-def _card(card: PrivacyCard) -> str:
+def _render_card(card: PrivacyCard) -> str:
     facts = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in card.facts)
     state, verdict = ("private", "Private on the conditions below.") if card.private else ("open", "Not private.")
     return (
@@ -126,7 +127,7 @@ def _card(card: PrivacyCard) -> str:
     )
 
 
-def _bounds(release: Release, names: tuple[str, ...]) -> str:
+def _render_bounds(release: Release, names: tuple[str, ...]) -> str:
     if release.domain.bounds is None:
         return ""
     lower, upper = (np.broadcast_to(end, len(names)) for end in release.domain.bounds)
@@ -141,7 +142,7 @@ def _bounds(release: Release, names: tuple[str, ...]) -> str:
     )
 
 
-def _numbers(release: Release, content: Content) -> str:
+def _render_numbers(release: Release, content: Content) -> str:
     smallest = content.intervals.smallest_edge
     edges = np.triu(content.path[content.chosen].solution.precision, 1) != 0.0
     lost = int(content.found.undetermined.sum())
@@ -156,7 +157,7 @@ def _numbers(release: Release, content: Content) -> str:
     return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in tiles)
 
 
-def _notes(content: Content) -> str:
+def _render_notes(content: Content) -> str:
     if not content.notes:
         return ""
     items = "".join(f"<li>{escape(note)}</li>" for note in content.notes)
@@ -166,13 +167,13 @@ def _notes(content: Content) -> str:
     )
 
 
-def _plan(release: Release, content: Content, forecast: Forecast) -> str:
+def _render_comparison(release: Release, content: Content, forecast: Forecast) -> str:
     here, smallest = forecast.here, content.intervals.smallest_edge
     rows = [
         ("records", f"{here.n_samples:,}", f"{release.n_samples:,}"),
         ("variables", f"{forecast.n_features}", f"{len(content.names)}"),
-        ("ε", f"{forecast.budget.epsilon:g}", f"{release.budget.epsilon:g}"),
-        ("δ", f"{forecast.budget.delta:g}", f"{release.budget.delta:g}"),
+        ("ε", format_exact(forecast.budget.epsilon), format_exact(release.budget.epsilon)),
+        ("δ", format_exact(forecast.budget.delta), format_exact(release.budget.delta)),
         ("records a person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),
         ("records it is worth (n_eff)", f"{here.n_eff:,.0f}", f"{content.found.n_eff:,.0f}"),
         (
@@ -190,11 +191,11 @@ def _plan(release: Release, content: Content, forecast: Forecast) -> str:
         '<section aria-labelledby="plan-title"><h2 id="plan-title">Compared with the plan</h2>'
         '<div class="scroll"><table class="plain"><thead><tr><th scope="col">what</th><th scope="col">planned</th>'
         f'<th scope="col">this release</th></tr></thead><tbody>{body}</tbody></table></div>'
-        f"{_expected(forecast)}</section>"
+        f"{_render_forecast(forecast)}</section>"
     )
 
 
-def _expected(forecast: Forecast) -> str:
+def _render_forecast(forecast: Forecast) -> str:
     said = "".join(f"<p>{escape(sentence)}</p>" for sentence in forecast.sentences)
     charts = "".join(f"<figure>{chart}</figure>" for chart in error_charts(forecast))
     return f'{said}<div class="pair">{charts}</div>'
@@ -207,14 +208,14 @@ def _data(content: Content) -> str:
     data = {
         "names": content.names,
         "order": content.order.tolist(),
-        "places": (placed(chosen, content.order) * 1000).round().astype(int).tolist(),
+        "places": (place_nodes(chosen, content.order) * 1000).round().astype(int).tolist(),
         "path": [_edges(partial_correlations(point.solution.precision)) for point in content.path],
         "scales": [round(point.scale / content.path[content.chosen].scale, 4) for point in content.path],
         "chosen": content.chosen,
         "units": _UNITS,
-        "estimate": _packed(content.estimate[pairs]),
-        "lower": None if content.intervals.reason else _packed(content.intervals.lower[pairs]),
-        "upper": None if content.intervals.reason else _packed(content.intervals.upper[pairs]),
+        "estimate": _pack(content.estimate[pairs]),
+        "lower": None if content.intervals.reason else _pack(content.intervals.lower[pairs]),
+        "upper": None if content.intervals.reason else _pack(content.intervals.upper[pairs]),
         "sure": base64.b64encode(np.packbits(content.sure[pairs], bitorder="little").tobytes()).decode(),
     }
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
@@ -227,9 +228,9 @@ def _edges(partial: NDArray[np.float64]) -> dict[str, str]:
     return {
         "i": base64.b64encode(first.astype("<u2").tobytes()).decode(),
         "j": base64.b64encode(second.astype("<u2").tobytes()).decode(),
-        "r": _packed(partial[first, second]),
+        "r": _pack(partial[first, second]),
     }
 
 
-def _packed(correlations: NDArray[np.float64]) -> str:
+def _pack(correlations: NDArray[np.float64]) -> str:
     return base64.b64encode(np.rint(np.clip(correlations, -1, 1) * _UNITS).astype("<i2").tobytes()).decode()

@@ -8,6 +8,7 @@ from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.rounding import format_exact, format_round_up
 
 __all__ = ["PrivacyCard", "max_guess_accuracy", "privacy_card"]
 
@@ -50,22 +51,22 @@ def privacy_card(release: Release) -> PrivacyCard:
     """The card of a release."""
     event = release.event
     facts = [
-        ("What it means", _meaning(event)),
-        ("Who is protected", _protected(release)),
-        ("Against what", _neighbours(release)),
-        ("What the publisher vouches for", _vouched(release)),
-        ("What was released", _released(release)),
+        ("What it means", _describe_meaning(event)),
+        ("Who is protected", _describe_people(release)),
+        ("Against what", _describe_neighbours(release)),
+        ("What the publisher vouches for", _describe_assumptions(release)),
+        ("What was released", _describe_answers(release)),
         (
             "What was not",
             "No record, and no exact number computed from records: no sum, minimum or maximum, no count of clipped or "
             "missing values. Everything shown here is computed from the noisy numbers.",
         ),
         ("What it covers", "The release file, this card, and anything that anybody computes from them, now or later."),
-        ("What is not promised", _not_promised(event)),
-        ("Public anyway", _public(release)),
-        ("Other releases", _charged(event)),
-        ("Seeded", _seeded(event)),
-        ("Mechanism", _mechanism(release)),
+        ("What is not promised", _describe_limits(event)),
+        ("Public anyway", _describe_public_facts(release)),
+        ("Other releases", _describe_charge(event)),
+        ("Seeded", _describe_seed(event)),
+        ("Mechanism", _describe_mechanism(release)),
         ("Made with", ", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
         (
             "Fingerprint",
@@ -76,12 +77,12 @@ def privacy_card(release: Release) -> PrivacyCard:
     return PrivacyCard(not event.seeded, event.sentence, tuple(facts))
 
 
-def _protected(release: Release) -> str:
+def _describe_people(release: Release) -> str:
     whom = "Every person" if _records_of_one(release) == "one record" else "Every person, with all of their records"
     return f"{whom}, as long as nobody has more than {_records_of_one(release)}."
 
 
-def _neighbours(release: Release) -> str:
+def _describe_neighbours(release: Release) -> str:
     whose = "the record" if _records_of_one(release) == "one record" else "all records"
     return (
         f"Replacing {whose} of one person by any others. Whoever sees the output, and knows all other records, can "
@@ -102,18 +103,18 @@ def _records_of_one(release: Release) -> str:
     return f"{count} at each of {sites} of the {of} sites" if sites > 1 else f"{count}, at one of the {of} sites"
 
 
-def _meaning(event: ReleaseEvent) -> str:
+def _describe_meaning(event: ReleaseEvent) -> str:
     if event.seeded:
         return "Nothing is promised: whoever knows the seed can subtract the noise."
     epsilon, delta = event.proven_epsilon, event.budget.delta
     promised, added = max_guess_accuracy(event)
-    odds = f"{math.ceil(100.0 * math.exp(epsilon)) / 100.0:.2f}" if epsilon < 12.0 else f"e^{epsilon:.3g}"
+    odds = str(math.ceil(100.0 * math.exp(epsilon)) / 100.0) if epsilon < 12.0 else f"e^{format_round_up(epsilon, 3)}"
     which = "records" if event.rows_per_person == 1 else "sets of records"
     return (
         f"An attacker who knows the records of everybody else, and has to tell which of two {which} a person has, is "
         f"right at most {_up(added)} times in 1,000 after seeing this release, instead of 500 by tossing a coin. "
-        f"(ε = {epsilon:.6g} and δ = {delta:.6g} alone would allow {_up(promised)}; they also say that the odds of any "
-        f"guess rise by a factor of {odds} at most, but for a chance of δ.)"
+        f"(ε = {format_round_up(epsilon, 6)} and δ = {format_exact(delta)} alone would allow {_up(promised)}; they "
+        f"also say that the odds of any guess rise by a factor of {odds} at most, but for a chance of δ.)"
     )
 
 
@@ -122,7 +123,7 @@ def _up(share: float) -> int:
     return min(math.ceil(share * 1000.0), 1000)
 
 
-def _vouched(release: Release) -> str:
+def _describe_assumptions(release: Release) -> str:
     limits = "the bounds" if release.domain.bounds is not None else "the bound of the norm"
     chosen = "the columns" if release.norm_is_private else f"{limits}, the columns"
     return (
@@ -132,7 +133,7 @@ def _vouched(release: Release) -> str:
     )
 
 
-def _not_promised(event: ReleaseEvent) -> str:
+def _describe_limits(event: ReleaseEvent) -> str:
     if event.seeded:
         return "Anything."
     return (
@@ -142,7 +143,7 @@ def _not_promised(event: ReleaseEvent) -> str:
     )
 
 
-def _released(release: Release) -> str:
+def _describe_answers(release: Release) -> str:
     counts: Counter[str] = Counter()
     rounds = [answer for part in _parts(release) for answer in part.answers]
     for answer in rounds:
@@ -161,7 +162,7 @@ def _parts(release: Release) -> tuple[Release, ...]:
     return release.parts if isinstance(release, MergedRelease) else (release,)
 
 
-def _public(release: Release) -> str:
+def _describe_public_facts(release: Release) -> str:
     domain = release.domain
     counts = [f"{part.n_samples:,}" for part in _parts(release)]
     records = f"number of records, {counts[0]}" if len(counts) == 1 else f"numbers of records, {' and '.join(counts)}"
@@ -175,7 +176,7 @@ def _public(release: Release) -> str:
     return "; ".join(known).capitalize() + "."
 
 
-def _mechanism(release: Release) -> str:
+def _describe_mechanism(release: Release) -> str:
     event = release.event
     if event.mechanism == "paper":
         proof = "" if event.keeps_budget else " It does not keep the ε that was asked for; the one shown holds."
@@ -189,18 +190,19 @@ def _mechanism(release: Release) -> str:
     )
 
 
-def _seeded(event: ReleaseEvent) -> str:
+def _describe_seed(event: ReleaseEvent) -> str:
     if event.seeded:
         return "YES. The noise came from a known seed. This is a simulation, and nothing is private."
     return "No. The noise came from the operating system's entropy."
 
 
-def _charged(event: ReleaseEvent) -> str:
+def _describe_charge(event: ReleaseEvent) -> str:
     if event.seeded:
         return "μ = ∞: a ledger counts a seeded release as the end of the budget."
     four = 0.5 * math.erfc(-event.mu / math.sqrt(2.0)) + 4.0 * event.eta  # four times the same: twice μ
     return (
         "A release does not know of others about the same people; the ledger of the publisher does, ask for its total. "
-        f"This one counts as μ = {event.mu:.6g} of Gaussian differential privacy (lattice term η = {event.eta:.2g}). "
+        f"This one counts as μ = {format_round_up(event.mu, 6)} of Gaussian differential privacy (lattice term "
+        f"η = {format_round_up(event.eta, 2)}). "
         f"Releases add up in μ²: after four like this the attacker above is right at most {_up(four)} times in 1,000."
     )

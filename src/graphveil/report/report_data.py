@@ -15,6 +15,7 @@ from graphveil.recovery.edge_intervals import EdgeIntervals, edge_intervals
 from graphveil.recovery.estimate import Estimate, recover
 from graphveil.recovery.network import Network, find_network, network_path
 from graphveil.released.release import Release
+from graphveil.spec.rounding import format_exact
 
 __all__ = ["Content", "Spectrum", "collect_report_data", "neighbourly_order"]
 
@@ -134,8 +135,8 @@ def _notes(release: Release, found: Estimate, intervals: EdgeIntervals) -> list[
         notes.append("The noise was seeded: this is a simulation, and nothing in it is private.")
     if not release.seeded and release.budget.delta >= 1.0 / release.n_samples:
         notes.append(
-            f"δ = {release.budget.delta:g} is at least 1/n: publishing one record at random would satisfy it. "
-            "Choose it well below."
+            f"δ = {format_exact(release.budget.delta)} is at least 1/n: publishing one record at random would satisfy "
+            "it. Choose it well below."
         )
     if intervals.reason is not None:
         notes.append(f"{intervals.reason} Every edge could have been made by the noise.")

@@ -1,34 +1,20 @@
-"""What every function here asks of its arguments: whole numbers, real numbers, a seed."""
+"""What every function here asks of its arguments: real numbers, a seed."""
 
 import math
+import sys
 
 import numpy as np
 
+from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
 
 RandomState = int | np.random.Generator | None
 
 
-def whole_number(name: str, value: object, minimum: int, maximum: int | None = None) -> int:
-    """Return ``value`` as an int in [minimum, maximum], or refuse it by name."""
-    rule = f"a whole number of at least {minimum}"
-    if maximum is not None:
-        rule = f"a whole number from {minimum} to {maximum}"
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidParameter.of(name, rule, value)
-    if value < minimum or (maximum is not None and value > maximum):
-        raise InvalidParameter.of(name, rule, int(value))
-    return int(value)
-
-
-def real_number(name: str, value: object, above: float, at_most: float = math.inf) -> float:
+def real_number(name: str, value: object, above: float, at_most: float = sys.float_info.max) -> float:
     """Return ``value`` as a finite float in (above, at_most], or refuse it by name."""
-    rule = f"a finite number above {above:g}" + (f" and at most {at_most:g}" if at_most < math.inf else "")
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidParameter.of(name, rule, value)
-    if not (math.isfinite(value) and above < value <= at_most):
-        raise InvalidParameter.of(name, rule, float(value))
-    return float(value)
+    rule = f"a finite number above {above:g}" + (f" and at most {at_most:g}" if at_most < sys.float_info.max else "")
+    return _validation.number(name, value, rule, math.nextafter(above, math.inf), at_most)
 
 
 def generator(random_state: object) -> np.random.Generator:

@@ -9,8 +9,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
-from graphveil.simulate._arguments import RandomState, generator, real_number, whole_number
+from graphveil.simulate._arguments import RandomState, generator, real_number
 from graphveil.simulate.conditioning import check_condition_number, precision_from_graph, unit_diagonal_precision
 
 __all__ = ["band_precision", "block_precision", "hub_precision", "scale_free_precision", "small_world_precision"]
@@ -47,8 +48,8 @@ def hub_precision(
     >>> (theta != 0).sum(axis=0).tolist()
     [3, 2, 2, 3, 2, 2]
     """
-    p = whole_number("p", p, 1)
-    n_hubs = whole_number("n_hubs", n_hubs, 1, p)
+    p = _validation.integer("p", p, 1)
+    n_hubs = _validation.integer("n_hubs", n_hubs, 1, p)
     edges = np.zeros((p, p), dtype=bool)
     for group in np.array_split(np.arange(p), n_hubs):
         edges[group[0], group[1:]] = True
@@ -86,8 +87,8 @@ def scale_free_precision(
     >>> int(np.count_nonzero(np.triu(theta, k=1)))
     49
     """
-    p = whole_number("p", p, 1)
-    edges_per_node = whole_number("edges_per_node", edges_per_node, 1, max(1, p - 1))
+    p = _validation.integer("p", p, 1)
+    edges_per_node = _validation.integer("edges_per_node", edges_per_node, 1, max(1, p - 1))
     rng = generator(random_state)
     edges = np.zeros((p, p), dtype=bool)
     core = edges_per_node + 1
@@ -137,8 +138,8 @@ def small_world_precision(
     >>> int(np.count_nonzero(np.triu(theta, k=1)))
     60
     """
-    p = whole_number("p", p, 1)
-    reach, odd = divmod(whole_number("n_neighbours", n_neighbours, 2), 2)
+    p = _validation.integer("p", p, 1)
+    reach, odd = divmod(_validation.integer("n_neighbours", n_neighbours, 2), 2)
     if odd:
         raise InvalidParameter.of("n_neighbours", "even (half of them on either side)", n_neighbours)
     if rewiring != 0:
@@ -186,8 +187,8 @@ def block_precision(
            [0, 0, 0, 1, 1],
            [0, 0, 0, 1, 1]])
     """
-    p = whole_number("p", p, 1)
-    block = np.arange(p) // whole_number("block_size", block_size, 1)
+    p = _validation.integer("p", p, 1)
+    block = np.arange(p) // _validation.integer("block_size", block_size, 1)
     return precision_from_graph(
         np.equal.outer(block, block), condition_number=condition_number, random_state=random_state
     )
@@ -219,8 +220,8 @@ def band_precision(p: int, bandwidth: int = 2, *, condition_number: float = 10.0
            [0.354, 1.   , 0.354],
            [0.   , 0.354, 1.   ]])
     """
-    p = whole_number("p", p, 1)
-    bandwidth = whole_number("bandwidth", bandwidth, 0)
+    p = _validation.integer("p", p, 1)
+    bandwidth = _validation.integer("bandwidth", bandwidth, 0)
     check_condition_number(condition_number)
     distance = np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
     weights = np.where((distance > 0) & (distance <= bandwidth), 0.5**distance, 0.0)

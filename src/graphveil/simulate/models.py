@@ -12,7 +12,8 @@ Cai, Liu and Luo (2011), "A constrained ℓ1 minimization approach to sparse pre
 import numpy as np
 from numpy.typing import NDArray
 
-from graphveil.simulate._arguments import RandomState, generator, whole_number
+from graphveil import _validation
+from graphveil.simulate._arguments import RandomState, generator
 from graphveil.simulate.conditioning import unit_diagonal_precision
 
 __all__ = [
@@ -48,7 +49,7 @@ def wishart_precision(p: int, random_state: RandomState = None) -> NDArray[np.fl
     >>> bool(abs(theta - np.eye(3)).max() < 0.1)
     True
     """
-    p = whole_number("p", p, 1, WISHART_COLUMNS)
+    p = _validation.integer("p", p, 1, WISHART_COLUMNS)
     W = generator(random_state).standard_normal((p, WISHART_COLUMNS))
     return np.asarray(W @ W.T / WISHART_COLUMNS)
 
@@ -74,7 +75,7 @@ def full_precision(p: int) -> NDArray[np.float64]:
            [0.5, 1. , 0.5],
            [0.5, 0.5, 1. ]])
     """
-    p = whole_number("p", p, 1)
+    p = _validation.integer("p", p, 1)
     return np.full((p, p), 0.5) + 0.5 * np.eye(p)
 
 
@@ -98,7 +99,7 @@ def autoregressive_precision(p: int) -> NDArray[np.float64]:
     >>> autoregressive_precision(4)[0]
     array([1.  , 0.5 , 0.25, 0.  ])
     """
-    p = whole_number("p", p, 1)
+    p = _validation.integer("p", p, 1)
     distance = np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
     return np.where(distance <= 2, 0.5**distance, 0.0)
 
@@ -128,7 +129,7 @@ def random_sparse_precision(p: int, random_state: RandomState = None) -> NDArray
     >>> round(float(np.linalg.cond(theta)), 6)
     20.0
     """
-    p = whole_number("p", p, 1)
+    p = _validation.integer("p", p, 1)
     above = np.triu(generator(random_state).random((p, p)) < 0.1, k=1)
     weights = np.where(above | above.T, 0.5, 0.0)
     return unit_diagonal_precision(weights, condition_number=p)
@@ -157,7 +158,7 @@ def paper_model(number: int, p: int, random_state: RandomState = None) -> NDArra
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
-    number = whole_number("number", number, 1, 4)
+    number = _validation.integer("number", number, 1, 4)
     if number == 1:
         return wishart_precision(p, random_state)
     if number == 2:

@@ -7,8 +7,9 @@ L⁻ᵀL⁻¹ = Θ⁻¹, which is never formed. With the same ``random_state`` a
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
-from graphveil.simulate._arguments import RandomState, generator, real_number, whole_number
+from graphveil.simulate._arguments import RandomState, generator, real_number
 
 __all__ = ["contaminated_rows", "gaussian_rows", "lognormal_rows", "student_rows"]
 
@@ -39,7 +40,7 @@ def _gaussian(L: NDArray[np.float64], n_samples: int, rng: np.random.Generator) 
     """Return rows of covariance (LLᵀ)⁻¹."""
     from scipy.linalg import solve_triangular
 
-    Z = rng.standard_normal((whole_number("n_samples", n_samples, 1), len(L)))
+    Z = rng.standard_normal((_validation.integer("n_samples", n_samples, 1), len(L)))
     return np.ascontiguousarray(solve_triangular(L, Z.T, lower=True, trans="T", check_finite=False).T)
 
 
@@ -187,6 +188,6 @@ def contaminated_rows(
     scale = real_number("scale", scale, above=0)
     rng = generator(random_state)
     rows = _gaussian(_cholesky(precision), n_samples, rng)
-    n_outliers = whole_number("n_outliers", n_outliers, 0, len(rows))
+    n_outliers = _validation.integer("n_outliers", n_outliers, 0, len(rows))
     rows[rng.choice(len(rows), size=n_outliers, replace=False)] *= scale
     return rows

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphveil import _validation
 from graphveil._linalg import log_determinant
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter, NotConverged
 from graphveil.solvers._quadratic_root import QuadraticRoot
 from graphveil.solvers.feasibility import raise_if_unbounded, soft_threshold
-from graphveil.solvers.problem import Problem, check_count, check_number, check_penalty, check_symmetric
+from graphveil.solvers.problem import Problem, check_penalty, check_symmetric
 from graphveil.solvers.solution import Solution
 
 __all__ = ["admm"]
@@ -91,13 +92,11 @@ def admm(
     S = check_symmetric(S)
     p = len(S)
     penalty = check_penalty(alpha, p)
-    rho = check_number(rho, "rho", "a finite number > 0", 0.0, strict=True)
-    relaxation = check_number(relaxation, "relaxation", "a number in (0, 2)", 0.0, strict=True)
-    if relaxation >= 2:
-        raise InvalidParameter.of("relaxation", "a number in (0, 2)", relaxation)
+    rho = _validation.number("rho", rho, "a finite number > 0", 0.0, np.inf, open_ends=True)
+    relaxation = _validation.number("relaxation", relaxation, "a number in (0, 2)", 0.0, 2.0, open_ends=True)
     if tol is not None:
-        tol = check_number(tol, "tol", "None or a finite number > 0", 0.0, strict=True)
-    max_iter = check_count(max_iter, "max_iter")
+        tol = _validation.number("tol", tol, "None or a finite number > 0", 0.0, np.inf, open_ends=True)
+    max_iter = _validation.integer("max_iter", max_iter, 1)
     Z, U = (np.zeros_like(S), np.zeros_like(S))
     if start is not None:
         Z, U = check_symmetric(start[0], "start[0]"), check_symmetric(start[1], "start[1]")

@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil import _validation
 from graphveil._linalg import is_positive_definite
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter, NotConverged
@@ -59,7 +60,7 @@ from graphveil.solvers.kernels import (
     scatter_block,
     soft_threshold_share,
 )
-from graphveil.solvers.problem import Problem, all_penalties, check_count, check_number, check_penalty, check_symmetric
+from graphveil.solvers.problem import Problem, all_penalties, check_penalty, check_symmetric
 from graphveil.solvers.solution import Solution
 from graphveil.solvers.threads import blas_threads_for
 
@@ -145,8 +146,8 @@ def graphical_lasso(
     """
     S = check_symmetric(S)
     penalty = check_penalty(alpha, len(S))
-    tol = check_number(tol, "tol", "a finite number > 0", 0.0, strict=True)
-    max_iter = check_count(max_iter, "max_iter")
+    tol = _validation.number("tol", tol, "a finite number > 0", 0.0, np.inf, open_ends=True)
+    max_iter = _validation.integer("max_iter", max_iter, 1)
     problem = Problem.of(S, penalty, penalize_diagonal)
     if warm_start is not None and type(warm_start) is not Solution:
         raise InvalidParameter.of("warm_start", "a Solution", warm_start)
@@ -178,9 +179,9 @@ class State:
             raise InvalidParameter.of("warm_start", "a solution with a finite gap", warm_start)
         B = -warm_start.precision / warm_start.precision.diagonal()[:, None]
         np.fill_diagonal(B, 0.0)
-        return cls(warm_start.dual.astype(np.float32), B.astype(np.float32)).fitted_to(problem)
+        return cls(warm_start.dual.astype(np.float32), B.astype(np.float32)).fit_to(problem)
 
-    def fitted_to(self, problem: Problem) -> "State":
+    def fit_to(self, problem: Problem) -> "State":
         """The same correlations with the variances of ``problem``: W stays positive definite."""
         variances = problem.S.diagonal().astype(np.float32)
         if not problem.diagonal_is_positive or np.array_equal(variances, self.W.diagonal()):
@@ -357,7 +358,7 @@ def _solve_block(task: _Task, tol: float, max_iter: int, start: State) -> _Block
     n = len(task.S)
     found = interior_point(task.S, all_penalties(task.limits, n))
     if found is None:
-        raise _undecided(n)
+        raise _undecided_error(n)
     if isinstance(found, Recession):
         return found
     for care in (ROUGH, CAREFUL):
@@ -365,7 +366,7 @@ def _solve_block(task: _Task, tol: float, max_iter: int, start: State) -> _Block
         block, sweeps = _sweep(task, tol, max_iter, W, np.zeros_like(W), care, False, sweeps)
         if block is not None:
             return block
-    raise _too_slow(tol, max_iter, sweeps)
+    raise _too_slow_error(tol, max_iter, sweeps)
 
 
 def _sweep(
@@ -415,17 +416,17 @@ def _sweep(
         if W.dtype == np.float32 and (target < _ROUNDING * n or sweeps >= _TRIAL):
             W, B = W.astype(np.float64), B.astype(np.float64)
             np.fill_diagonal(W, S.diagonal())
-    raise _too_slow(tol, max_iter, sweeps)
+    raise _too_slow_error(tol, max_iter, sweeps)
 
 
-def _undecided(n: int) -> NotConverged:
+def _undecided_error(n: int) -> NotConverged:
     return NotConverged(
         f"It could not be decided whether a minimiser exists: a block of {n} variables lies too close to the boundary "
         "between problems that have one and problems that do not. Raise alpha by a few per cent."
     )
 
 
-def _too_slow(tol: float, max_iter: int, sweeps: int) -> NotConverged:
+def _too_slow_error(tol: float, max_iter: int, sweeps: int) -> NotConverged:
     if sweeps < max_iter:
         return NotConverged(
             f"The gap cannot be brought below tol = {tol:g} per variable in double precision: the problem is too badly "

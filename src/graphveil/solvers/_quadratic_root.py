@@ -33,7 +33,7 @@ class QuadraticRoot:
     def __call__(self, M: Matrix, rho: float) -> Matrix:
         """The positive definite root Θ, exactly symmetric."""
         if self._Q is not None and len(M) >= _WORTHWHILE:
-            nearby = _corrected(self._Q.T @ M @ self._Q, rho)
+            nearby = _correct_diagonal_root(self._Q.T @ M @ self._Q, rho)
             if nearby is not None:
                 theta = self._Q @ nearby @ self._Q.T
                 return np.asarray((theta + theta.T) / 2)
@@ -48,7 +48,7 @@ def _root(values: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
     return np.asarray(np.where(values < 0, 2 / (size + np.abs(values)), (values + size) / (2 * rho)))
 
 
-def _corrected(H: Matrix, rho: float) -> Matrix | None:
+def _correct_diagonal_root(H: Matrix, rho: float) -> Matrix | None:
     """The root for a nearly diagonal H; None where H is not, or the corrections do not become small."""
     diagonal = H.diagonal().copy()
     if np.linalg.norm(H - np.diag(diagonal)) > _NEAR * 2 * np.sqrt(rho):

@@ -25,7 +25,7 @@ def _problem(S: ArrayLike, alpha: ArrayLike, penalize_diagonal: bool) -> Problem
     return Problem.of(S, check_penalty(alpha, len(S)), penalize_diagonal)
 
 
-def _scaled(precision: ArrayLike, problem: Problem) -> Matrix:
+def _scale(precision: ArrayLike, problem: Problem) -> Matrix:
     return check_symmetric(precision, "precision") / problem.scale[:, None] / problem.scale
 
 
@@ -40,7 +40,7 @@ def objective(precision: ArrayLike, S: ArrayLike, alpha: ArrayLike, *, penalize_
     3.0
     """
     problem = _problem(S, alpha, penalize_diagonal)
-    return scaled_objective(_scaled(precision, problem), problem)
+    return scaled_objective(_scale(precision, problem), problem)
 
 
 def scaled_objective(precision: Matrix, problem: Problem) -> float:
@@ -83,7 +83,7 @@ def kkt_residual(precision: ArrayLike, S: ArrayLike, alpha: ArrayLike, *, penali
     A_ij by. Zero exactly at the minimiser; infinite where Θ is not positive definite.
     """
     problem = _problem(S, alpha, penalize_diagonal)
-    theta = _scaled(precision, problem)
+    theta = _scale(precision, problem)
     try:
         slack = inverse(theta) - problem.S
     except np.linalg.LinAlgError:

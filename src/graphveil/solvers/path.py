@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil import _validation
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.solvers._graphical_lasso import State, solve
 from graphveil.solvers.kernels import extrapolate
 from graphveil.solvers.objectives import alpha_max
-from graphveil.solvers.problem import Problem, check_count, check_grid, check_number, check_symmetric
+from graphveil.solvers.problem import Problem, check_grid, check_symmetric
 from graphveil.solvers.solution import Solution
 from graphveil.solvers.threads import blas_threads_for
 
@@ -106,14 +107,12 @@ def graphical_lasso_path(
     [0, 1, 2]
     """
     S = check_symmetric(S)
-    tol = check_number(tol, "tol", "a finite number > 0", 0.0, strict=True)
-    max_iter = check_count(max_iter, "max_iter")
+    tol = _validation.number("tol", tol, "a finite number > 0", 0.0, np.inf, open_ends=True)
+    max_iter = _validation.integer("max_iter", max_iter, 1)
     top = alpha_max(S)
     if alphas is None:
-        ratio = check_number(ratio, "ratio", "a number in (0, 1)", 0.0, strict=True)
-        if ratio >= 1:
-            raise InvalidParameter.of("ratio", "a number in (0, 1)", ratio)
-        grid = top * np.geomspace(1.0, ratio, check_count(n_alphas, "n_alphas"))
+        ratio = _validation.number("ratio", ratio, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
+        grid = top * np.geomspace(1.0, ratio, _validation.integer("n_alphas", n_alphas, 1))
         if top == 0:
             grid = grid[:1]
     else:
@@ -157,9 +156,9 @@ def _descend_path(
         if last is not None and state is not None:
             if not np.array_equal(last.scale, problem.scale):
                 # The line would join two points in different units.
-                state, before = state.fitted_to(problem), None
+                state, before = state.fit_to(problem), None
             elif before is None or falls[k - 2] == 0:
-                before, state = state.W, State(state.W.copy(), state.B).fitted_to(problem)
+                before, state = state.W, State(state.W.copy(), state.B).fit_to(problem)
             else:
                 extrapolate(state.W, falls[k - 1] / falls[k - 2], before)
                 np.fill_diagonal(before, problem.S.diagonal())

@@ -1,5 +1,6 @@
 """The arguments of every solver, checked once, and the same problem in variables of unit scale."""
 
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil import _validation
 from graphveil._linalg import power_of_two_scale
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.solvers.kernels import is_symmetric, symmetrise
 
-__all__ = ["Problem", "all_penalties", "check_count", "check_number", "check_penalty", "check_symmetric"]
+__all__ = ["Problem", "all_penalties", "check_grid", "check_penalty", "check_symmetric"]
 
 
 # Variances between this and its inverse are as good as equal, and copies of S, penalty and solution are saved.
@@ -45,17 +47,6 @@ def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
     return mean
 
 
-def check_number(value: Any, name: str, rule: str, low: float, *, strict: bool) -> float:
-    """A finite number above ``low`` (or equal to it when not ``strict``)."""
-    number = np.nan
-    with suppress(TypeError, ValueError, OverflowError):
-        if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf":  # not text, not a boolean
-            number = float(value)
-    if not np.isfinite(number) or number < low or (strict and number == low):
-        raise InvalidParameter.of(name, rule, value)
-    return number
-
-
 def check_grid(values: Any, name: str, rule: str, *, zero_allowed: bool) -> Matrix:
     """A finite number, or a non-empty one-dimensional array of them, none negative."""
     grid = np.full((1, 1), np.nan)
@@ -68,17 +59,12 @@ def check_grid(values: Any, name: str, rule: str, *, zero_allowed: bool) -> Matr
     return grid
 
 
-def check_count(value: Any, name: str) -> int:
-    """An integer ≥ 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidParameter.of(name, "an integer ≥ 1", value)
-    return int(value)
-
-
 def check_penalty(alpha: Any, p: int) -> float | Matrix:
     """A finite number ≥ 0, or a symmetric matrix of them."""
     if np.ndim(alpha) == 0:
-        return check_number(alpha, "alpha", "a finite number ≥ 0 or a symmetric matrix of them", 0.0, strict=False)
+        number = alpha.item() if isinstance(alpha, np.ndarray) else alpha
+        rule = "a finite number ≥ 0 or a symmetric matrix of them"
+        return _validation.number("alpha", number, rule, 0.0, sys.float_info.max)
     penalty = check_symmetric(alpha, "alpha")
     if penalty.shape != (p, p):
         raise InvalidParameter.of("alpha", f"a number or a matrix of shape {(p, p)}", f"shape {penalty.shape}")

@@ -9,9 +9,10 @@ van Wieringen, Peeters (2016). Ridge estimation of inverse covariance matrices f
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphveil import _validation
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
-from graphveil.solvers.problem import check_grid, check_number, check_symmetric
+from graphveil.solvers.problem import check_grid, check_symmetric
 
 __all__ = ["ridge_precision"]
 
@@ -58,7 +59,10 @@ def ridge_precision(S: ArrayLike, alpha: ArrayLike, target: ArrayLike | None = N
     if target is None or np.ndim(target) == 0:
         shift = 0.0
         if target is not None:
-            shift = check_number(target, "target", "finite, a number or a matrix", -np.inf, strict=True)
+            number = target.item() if isinstance(target, np.ndarray) else target
+            shift = _validation.number(
+                "target", number, "finite, a number or a matrix", -np.inf, np.inf, open_ends=True
+            )
         phi, M = np.linalg.eigh(S)
         for k, a in enumerate(grid):
             result[k] = _from_spectrum(phi - 2 * a * shift, M, a)

@@ -33,7 +33,7 @@ class Constant(Record):
     weight: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", _checked_weight(self.weight))
+        object.__setattr__(self, "weight", _check_weight(self.weight))
 
     @property
     def width(self) -> int:
@@ -72,7 +72,7 @@ class Labels(Record):
         if column is not None and (not isinstance(column, str) or not column):
             raise InvalidParameter.of("column", "a non-empty string, or None", column)
         object.__setattr__(self, "classes", classes)
-        object.__setattr__(self, "weight", _checked_weight(self.weight))
+        object.__setattr__(self, "weight", _check_weight(self.weight))
 
     @property
     def width(self) -> int:
@@ -83,7 +83,7 @@ class Labels(Record):
 Augment = Constant | Labels | None
 
 
-def _checked_weight(value: Any) -> float | None:
+def _check_weight(value: Any) -> float | None:
     if value is None:
         return None
     weight = _validation.number("weight", value, _WEIGHT_RULE, 0.0, 1.0)

@@ -47,7 +47,7 @@ class Budget(Record):
         )
         delta = _validation.number("delta", self.delta, "a number strictly between 0 and 1", 0.0, 1.0, open_ends=True)
         if delta < _SMALLEST_DELTA:
-            raise InvalidParameter.of("delta", f"at least {_SMALLEST_DELTA:g}", self.delta)
+            raise InvalidParameter.of("delta", f"at least {_SMALLEST_DELTA}", self.delta)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
 

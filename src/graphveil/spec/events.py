@@ -15,7 +15,7 @@ from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.budget import Budget
 from graphveil.spec.gdp import delta_from_mu, epsilon_from_mu
-from graphveil.spec.rounding import format_round_up
+from graphveil.spec.rounding import format_exact, format_round_up
 from graphveil.spec.serialization import LATER, Record
 
 __all__ = ["GaussianStep", "NoiseGroup", "PrivacyCost", "ReleaseEvent", "collision_probability"]
@@ -81,11 +81,6 @@ class GaussianStep(Record):
         return next((group.sd for group in self.groups if group.name == name), None)
 
 
-def _written(value: float) -> str:
-    """All digits, but no superfluous ``.0``."""
-    return repr(value).removesuffix(".0")
-
-
 def collision_probability(n_people: int) -> float:
     """How likely two of ``n_people`` ids are taken for one, at most: n²/2 pairs, each with less than 2⁻¹¹¹.
 
@@ -146,8 +141,8 @@ class PrivacyCost:
         """Against whose replacement this protects, and what is public."""
         if self.seeded:
             return "Seeded: not private. The noise came from a known seed; this is a simulation."
-        epsilon = _written(self.budget.epsilon) if self.keeps_budget else format_round_up(self.proven_epsilon)
-        delta = _written(self.budget.delta)
+        epsilon = format_exact(self.budget.epsilon) if self.keeps_budget else format_round_up(self.proven_epsilon)
+        delta = format_exact(self.budget.delta)
         return f"({epsilon}, {delta})-differentially private against replacing {whom}; {public}"
 
 

@@ -8,7 +8,7 @@ from graphveil import _validation
 from graphveil._html import facts_html
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.budget import Budget
-from graphveil.spec.rounding import format_round_up
+from graphveil.spec.rounding import format_exact, format_round_up
 from graphveil.spec.serialization import Record
 
 __all__ = ["LARGEST_EPSILON", "Forecast", "ForecastPoint"]
@@ -125,7 +125,7 @@ class Forecast(Record):
             + (f", fewer than the {p} variables: edges would not be reliable." if here.n_eff < p else ".")
         ]
         if p > 1:
-            said += [self._seen(), self._wanted()]
+            said += [self._describe_smallest_edge(), self._describe_needs()]
         said.append(
             f"The precision matrix would be off by about {100.0 * here.error:.2g}% (answering zero: 100%), if bounds "
             f"reach {self.bounds_in_sd:g} standard deviations to either side of a column's mean: wider ones cost more."
@@ -136,16 +136,16 @@ class Forecast(Record):
         return "\n".join(self.sentences)
 
     def _repr_html_(self) -> str:
-        spent = f"ε = {self.budget.epsilon:g}, δ = {self.budget.delta:g}"
+        spent = f"ε = {format_exact(self.budget.epsilon)}, δ = {format_exact(self.budget.delta)}"
         here = f"{self.n_samples:,} records, {self.n_features} variables, {spent}"
         return facts_html("Forecast", [(here, sentence) for sentence in self.sentences])
 
-    def _seen(self) -> str:
+    def _describe_smallest_edge(self) -> str:
         if self.here.smallest_edge is None:
             return "No single partial correlation could be told from noise."
         return f"Partial correlations from {self.here.smallest_edge:.2g} on would be seen four times out of five."
 
-    def _wanted(self) -> str:
+    def _describe_needs(self) -> str:
         records = "no number of records" if self.records_needed is None else f"about {self.records_needed:,} records"
         epsilon = f"no ε up to {LARGEST_EPSILON:g}"
         if self.epsilon_needed is not None:

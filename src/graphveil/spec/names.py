@@ -11,7 +11,7 @@ from typing import Any
 
 from graphveil.exceptions import InvalidParameter
 
-__all__ = ["checked_name", "composed", "look"]
+__all__ = ["check_name", "compose", "look"]
 
 _LONGEST = 200
 # Printable for Python, but drawn as nothing: Unicode's default-ignorable letters and marks, and the empty Braille cell.
@@ -30,27 +30,27 @@ _INVISIBLE = frozenset(
 _ALIKE = {"LATIN", "GREEK", "COPTIC", "CYRILLIC", "ARMENIAN", "CHEROKEE", "LISU", "DESERET"}
 
 
-def checked_name(parameter: str, value: Any) -> str:
+def check_name(parameter: str, value: Any) -> str:
     """Return ``value``, composed, if it can name something and nobody can mistake it for another name."""
-    name = composed(value) if isinstance(value, str) else ""
+    name = compose(value) if isinstance(value, str) else ""
     rule = f"1 to {_LONGEST} printable characters, without spaces at the ends or two in a row"
     if not 1 <= len(name) <= _LONGEST or not name.isprintable() or name != " ".join(name.split()):
-        raise InvalidParameter(f"{parameter} must be {rule}, got {_shown(value)}.")
+        raise InvalidParameter(f"{parameter} must be {rule}, got {_escape(value)}.")
     for character in name:
         if character in _INVISIBLE:
             raise InvalidParameter(
-                f"{parameter} must be made of characters that can be seen, got {_shown(value)}: "
-                f"{_described(character)} is drawn as nothing."
+                f"{parameter} must be made of characters that can be seen, got {_escape(value)}: "
+                f"{_describe(character)} is drawn as nothing."
             )
     for stranger in _strangers(name):
         raise InvalidParameter(
-            f"{parameter} must not mix alphabets within a word, got {_shown(value)}: {_described(stranger)} stands "
+            f"{parameter} must not mix alphabets within a word, got {_escape(value)}: {_describe(stranger)} stands "
             "beside letters of another alphabet. Write the word in one."
         )
     return name
 
 
-def composed(name: str) -> str:
+def compose(name: str) -> str:
     """The one spelling, of those that are drawn alike by definition, under which a name is kept."""
     return unicodedata.normalize("NFC", name)
 
@@ -76,11 +76,11 @@ def _strangers(name: str) -> list[str]:
     return found
 
 
-def _described(character: str) -> str:
+def _describe(character: str) -> str:
     return f"U+{ord(character):04X} ({unicodedata.name(character, 'without a name')})"
 
 
-def _shown(value: Any) -> str:
+def _escape(value: Any) -> str:
     """A name with everything but ASCII escaped, so that the message shows what the eye does not."""
     text = ascii(value)
     return text if len(text) <= 80 else f"{text[:70]}… ({len(text)} characters)"

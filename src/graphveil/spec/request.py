@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphveil.spec.names import checked_name
+from graphveil.spec.names import check_name
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.serialization import Record
 
@@ -35,7 +35,7 @@ class Request(Record):
 
     def __post_init__(self) -> None:
         for name in ("key", "dataset"):
-            object.__setattr__(self, name, checked_name(name, getattr(self, name)))
+            object.__setattr__(self, name, check_name(name, getattr(self, name)))
 
     def fingerprints(self) -> dict[str, str]:
         """SHA-256 of every parameter: enough to say which one differs, however many columns there are."""

@@ -1,10 +1,10 @@
-"""Rounding to the private side: roots, floats and words of the numbers that a guarantee rests on."""
+"""Conservative rounding of the numbers that a guarantee rests on: square roots, floats and their text."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
-__all__ = ["float_round_up", "format_round_down", "format_round_up", "sqrt_round_up"]
+__all__ = ["float_round_up", "format_exact", "format_round_down", "format_round_up", "sqrt_round_up"]
 
 
 def float_round_up(value: Fraction) -> float:
@@ -31,18 +31,24 @@ def sqrt_round_up(square: Fraction | int) -> float:
     return root
 
 
+def format_exact(value: float) -> str:
+    """A number that somebody declared, an ε or a δ: all of its digits, but no superfluous ``.0``."""
+    return repr(float(value)).removesuffix(".0")
+
+
 def format_round_up(value: float, digits: int = 5) -> str:
-    """What was spent or is promised: so many digits, rounded up."""
-    return _written(value, digits, ROUND_CEILING)
+    """What was spent or is promised: ``digits`` digits, rounded up. Read as a float it is at least ``value``."""
+    return _format(value, digits, ROUND_CEILING)
 
 
 def format_round_down(value: float, digits: int = 5) -> str:
-    """What is left: so many digits, rounded down, so that it can be asked for."""
-    return _written(value, digits, ROUND_FLOOR)
+    """What is left: ``digits`` digits, rounded down, so that it can be asked for."""
+    return _format(value, digits, ROUND_FLOOR)
 
 
-def _written(value: float, digits: int, direction: str) -> str:
+def _format(value: float, digits: int, direction: str) -> str:
     if math.isinf(value):
         return "∞"
-    rounded = Context(prec=digits, rounding=direction).create_decimal(value).normalize()
+    # From the shortest text that reads as this float: 0.1, a little above a tenth in binary, is written 0.1.
+    rounded = Context(prec=digits, rounding=direction).create_decimal(repr(float(value))).normalize()
     return f"{rounded:f}" if abs(rounded.adjusted()) <= digits + 3 else str(rounded)

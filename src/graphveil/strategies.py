@@ -1,0 +1,126 @@
+"""Strategies: which queries a release asks, in which order, and what share of the budget each gets.
+
+A strategy sees public facts and noisy answers, and nothing else of the rows: it can import neither them nor the gate.
+
+Guarantee
+---------
+A release is one event, whatever its queries: each gets its share of μ², and the next ones depend on earlier answers
+alone. Proof: ``privacy/proofs/composition.md``.
+"""
+
+import math
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Protocol
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.privacy import calibration
+from graphveil.privacy.mechanisms import check_room, paper_step, step_for
+from graphveil.recovery.adaptive_protocol import adaptive_rounds
+from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
+from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
+from graphveil.released.answers import Answer
+from graphveil.spec.domain import Domain
+from graphveil.spec.events import GaussianStep
+from graphveil.spec.options import ReleaseOptions
+from graphveil.spec.queries import Moments, Query
+from graphveil.spec.row_space import RowSpace
+
+__all__ = ["PrivateQueries", "Strategy"]
+
+_MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
+
+
+class PrivateQueries(Protocol):
+    """What a strategy may do with the rows: ask, and get noisy answers."""
+
+    @property
+    def domain(self) -> Domain:
+        """What is assumed of a row."""
+        ...
+
+    @property
+    def space(self) -> RowSpace:
+        """The space of encoded rows."""
+        ...
+
+    def count(self) -> int:
+        """Number of rows; public."""
+        ...
+
+    def use(self, domain: Domain) -> None:
+        """Encode rows by another domain from now on."""
+        ...
+
+    def cached(self) -> AbstractContextManager[None]:
+        """While this is open, passes over the rows come one after the other."""
+        ...
+
+    def answer(self, queries: list[Query], steps: list[GaussianStep]) -> list[Answer]:
+        """Answer queries in one pass, each with the noise of its step."""
+        ...
+
+
+class Strategy:
+    """The queries of one release.
+
+    Parameters
+    ----------
+    rows : PrivateQueries
+        What answers them.
+    options : ReleaseOptions
+        What the caller of :func:`graphveil.release` asked for.
+    """
+
+    def __init__(self, rows: PrivateQueries, options: ReleaseOptions) -> None:
+        self._rows, self._options = rows, options
+        self._mu = calibration.analytic_mu(options.budget)
+        # What two people taken for one may cost comes off first; then every step gets an equal part.
+        eta, collisions = calibration.grid_eta_budget(options.budget), rows.space.id_collisions
+        if collisions > eta / 2.0:
+            raise InvalidParameter("There are too many people for this budget: choose a larger delta.")
+        self._eta = (eta - collisions) / _MOST_STEPS
+
+    def run(self) -> None:
+        """Ask everything."""
+        domain, options = self._rows.domain, self._options
+        if options.adaptive or domain.wants_private_norm:
+            bounded = domain.bounds is not None
+            check_room(domain.require_n_features(), cells=bounded, mu=self._mu, allowed_eta=self._eta)
+        if domain.wants_private_norm:
+            self._find_norm()
+        if options.adaptive:
+            self._ask_adaptively()
+        elif options.mechanism == "paper":
+            self._ask_as_in_the_paper()
+        else:
+            self._ask([(Moments(self._rows.domain.radius), 1.0)])
+
+    def _find_norm(self) -> None:
+        """Spend a little on a bound of the rows' norm, and clip rows to it from now on."""
+        rows = self._rows
+        check_enough_rows(rows.count(), self._mu, rows.domain.rows_per_person)
+        rows.use(replace(rows.domain, data_norm=run_protocol(norm_rounds(), self._ask)))
+        self._mu = mu_after_norm(self._mu)
+
+    def _ask_adaptively(self) -> None:
+        """Run the adaptive protocol: it is sent noisy answers, and yields the next queries."""
+        rows, domain = self._rows, self._rows.domain
+        with rows.cached():
+            facts = (rows.space.n_features, rows.count(), rows.space.known_lattice, domain.radius)
+            inputs = ProtocolInputs(*facts, self._mu, domain.rows_per_person, centred=self._options.assume_centered)
+            run_protocol(adaptive_rounds(inputs), self._ask)
+
+    def _ask(self, asked: QueryBatch) -> list[Answer]:
+        """Ask queries, each with its share of μ², in one pass over the rows."""
+        space, person = self._rows.space, self._rows.domain.rows_per_person
+        steps = [step_for(query, space, person, self._mu * math.sqrt(share), self._eta) for query, share in asked]
+        return self._rows.answer([query for query, _ in asked], steps)
+
+    def _ask_as_in_the_paper(self) -> None:
+        """Ask one query, with the noise of the paper's Algorithm 1."""
+        domain, options = self._rows.domain, self._options
+        query = Moments(domain.radius)
+        allow = options.allow_unproven
+        step = paper_step(query, self._rows.space, domain.rows_per_person, options.budget, allow_unproven=allow)
+        self._rows.answer([query], [step])
