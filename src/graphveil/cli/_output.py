@@ -166,7 +166,10 @@ def emit(as_json: bool, facts: dict[str, Any], speak: Callable[["Console"], None
     except Exception as error:
         if not kept:
             raise
-        note(f"It is done, but cannot be put into words. This is a bug in graphveil ({type(error).__name__}).")
+        note(
+            f"The command succeeded, but its result could not be printed. This is a bug in graphveil "
+            f"({type(error).__name__})."
+        )
         return
     trouble = _put(sys.stdout, text)
     if trouble is not None:
@@ -337,7 +340,7 @@ def require_writable(path: Path, like: "re.Pattern[bytes] | None" = None) -> Pat
 def named_output(path: Path) -> Path:
     """``path``, unless it stands for standard output."""
     if str(path) == "-":
-        raise CliError("-o - is not standard output, which is for messages: give the name of a file.")
+        raise CliError("-o - is not supported: standard output is for messages. Give the name of a file.")
     return expanded(path)
 
 

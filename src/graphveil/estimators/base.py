@@ -111,7 +111,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     def release(self) -> Release:
         """Release what ``partial_fit`` has collected, estimate from it, and return it: one charge."""
         if self._collection is None:
-            raise InvalidParameter("There is nothing to release: call partial_fit first, or fit.")
+            raise InvalidParameter("There is nothing to release: call partial_fit or fit first.")
         made = release(self._collection, **(self._release_options() | {"adaptive": False}))
         self._collection = None
         self.fit_release(made)
@@ -283,7 +283,9 @@ def _numbers(X: Any) -> "NDArray[np.float64]":
         return np.asarray(X, dtype=np.float64)
     except Exception as error:  # raised below: outside of this block, so without its context
         kind = type(error).__name__
-    raise InvalidParameter(f"X must hold numbers alone, in rows of equal length ({kind}). No value of it is repeated.")
+    raise InvalidParameter(
+        f"X must contain only numbers, in rows of equal length ({kind}). Its values are not repeated here."
+    )
 
 
 def _needed(package: str, method: str) -> Any:

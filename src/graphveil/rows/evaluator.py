@@ -114,7 +114,7 @@ class Evaluator(Unreleased):
         if n_rows == 0:
             raise SourceError("The source has no rows.")
         if self._n_rows not in (0, n_rows):
-            raise SourceError("The source changed between two passes over its rows: it has another number of them.")
+            raise SourceError("The source returned a different number of rows on a later pass.")
         self._n_rows = n_rows
 
 

@@ -39,8 +39,8 @@ def checked_name(parameter: str, value: Any) -> str:
     for character in name:
         if character in _INVISIBLE:
             raise InvalidParameter(
-                f"{parameter} must be made of characters that can be seen, got {_shown(value)}: "
-                f"{_described(character)} is drawn as nothing."
+                f"{parameter} must contain only visible characters, got {_shown(value)}: "
+                f"{_described(character)} is invisible."
             )
     for stranger in _strangers(name):
         raise InvalidParameter(
