@@ -68,7 +68,7 @@ DONE, REFUSED, USAGE, NO_BUDGET, BROKEN, ELSEWHERE, LOST, BUG, LATER = 0, 1, 2, 
 _SIGNALLED = 128  # and the number of the signal, as shells count
 _STOPPED = "Interrupted"
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 _LONGEST = 1000  # letters of a message: a screenful; a name in a file may have any number
 _LONGEST_TEXT = 2**24  # bytes of a file of bounds, a forecast or heads: 2¹⁶ columns with names of 250 letters
