@@ -255,7 +255,7 @@ def test_release_by_person_weighs_people_equally():
 def test_release_by_person_refuses_what_it_cannot_keep():
     rows, ids = visits(2)
     domain = gv.Domain(bounds=(-5, 8))
-    with pytest.raises(SourceError, match="as many ids of people as rows"):
+    with pytest.raises(SourceError, match="ids of people, but a different number of rows"):
         gv.release(rows, person=ids[:-1], domain=domain, budget=BUDGET)
     with pytest.raises(SourceError, match="give the ids beside it"):
         gv.release(rows, domain=gv.Domain(bounds=(-5, 8), person="id"), budget=BUDGET)
@@ -280,7 +280,7 @@ def test_rows_that_change_hands_between_passes_are_refused():
             shown[np.flatnonzero(ids == 0)[0]] = 1  # as many rows of as many people, one of them another's
         return [pa.table({"a": rows[:, 0], "b": rows[:, 1], "id": shown})]
 
-    with pytest.raises(SourceError, match="belong to others"):
+    with pytest.raises(SourceError, match="belong to other people"):
         gv.release(changing, domain=domain, budget=BUDGET)
 
 

@@ -33,19 +33,19 @@ def release(
     delta: Annotated[float, Number(help="δ to spend; well below one over the number of records.")],
     bounds: Annotated[Path, typer.Option(help="What each column can be; see `graphveil bounds template`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The release file to write.")],
-    dataset: Annotated[
-        str | None, typer.Option(help="The name under which the ledger counts these people's records.")
-    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The ledger's name for these people's records.")] = None,
     ledger: LedgerUrl = None,
     no_ledger: Annotated[
-        bool, typer.Option("--no-ledger", help="Count nothing: you keep count of all releases of these records.")
+        bool,
+        typer.Option("--no-ledger", help="Charge nothing: you keep track of all releases of these records yourself."),
     ] = False,
     key: Annotated[
-        str | None, typer.Option(help="A name for this release: run again after a crash, it is charged once.")
+        str | None,
+        typer.Option(help="A name for this release; with it, the command can be run again and is charged once."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Publish the noisy moments of records: runs where the records are, and spends.
+    """Publish noisy moments of records. Runs where the records are, and spends privacy budget.
 
     Example: graphveil release patients.parquet --epsilon 1 --delta 1e-6 --bounds bounds.toml --dataset patients-2026
     --ledger ledger.db -o patients.release
@@ -55,11 +55,12 @@ def release(
 
     account, output = None, require_named_file(output)
     if no_ledger and (ledger is not None or dataset or key):
-        raise CliError("--no-ledger goes with none of --ledger, --dataset and --key.")
+        raise CliError("--no-ledger cannot be combined with --ledger, --dataset or --key.")
     if not no_ledger:
         if dataset is None:
             raise CliError(
-                "--dataset is missing: under which name is this release counted? (--no-ledger counts nothing.)"
+                "--dataset is missing: it names the account that this release is charged to. (--no-ledger charges "
+                "nothing.)"
             )
         account = _Account(open_ledger(ledger), dataset, lambda: require_writable(output))
     domain, budget = read_domain(bounds), Budget(epsilon, delta)
@@ -136,7 +137,10 @@ class _Account:
         try:
             left = self._ledger.remaining(self._dataset)
         except Exception as error:
-            note(f"The release is saved; what is left could not be asked of the ledger ({type(error).__name__}).")
+            note(
+                f"The release is saved, but the ledger could not be asked for the remaining budget "
+                f"({type(error).__name__})."
+            )
             return None
         return {"epsilon": left.epsilon, "delta": left.delta}
 

@@ -102,7 +102,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             return facts_html(name, [("not fitted", "every fit is a release, and spends"), ("parameters", repr(self))])
         facts = [
             ("guarantee", self.release_.guarantee),
-            ("records", f"{self.release_.n_samples:,}, worth {self.n_eff_:,.0f} after the noise"),
+            ("records", f"{self.release_.n_samples:,}, as good as {self.n_eff_:,.0f} without noise"),
         ]
         return facts_html(name, [*facts, *self._edge_facts()])
 
@@ -179,7 +179,9 @@ def to_numbers(X: Any) -> "NDArray[np.float64]":
         return np.asarray(X, dtype=np.float64)
     except Exception as error:  # raised below: outside of this block, so without its context
         kind = type(error).__name__
-    raise InvalidParameter(f"X must hold numbers alone, in rows of equal length ({kind}). No value of it is repeated.")
+    raise InvalidParameter(
+        f"X must contain only numbers, in rows of equal length ({kind}). Its values are not repeated here."
+    )
 
 
 def _import_package(package: str, method: str) -> Any:

@@ -38,11 +38,11 @@ class Release(NoisyMoments):
     event : ReleaseEvent
         What was charged.
     domain : Domain
-        What was assumed of the rows.
+        What was assumed about the rows.
     augment : Constant, Labels or None
         What was appended to them.
     answers : tuple of Answer
-        The questions that were asked, with their noisy answers and the laws of the noise.
+        The queries, with their noisy answers and the laws of the noise.
     versions : dict
         Versions of graphveil and of the sampler that made it.
     """
@@ -193,7 +193,7 @@ class Release(NoisyMoments):
         names = "" if self.columns is None else f": {', '.join(self.columns)}"
         facts = [
             ("guarantee", self.guarantee),
-            ("records", f"{self.n_samples:,}, worth {self.n_eff:,.0f} after the noise"),
+            ("records", f"{self.n_samples:,}, as good as {self.n_eff:,.0f} without noise"),
             ("columns", f"{self.domain.n_features}{names}"),
             ("fingerprint", self.checksum[:16]),
         ]

@@ -135,8 +135,7 @@ class Evaluator(Unreleased):
             raise SourceError("The source has no rows.")
         if self._seen not in (None, seen):
             raise SourceError(
-                "The source changed between two passes over its rows: it has another number of them, or they belong to "
-                "others."
+                "The source returned a different number of rows on a later pass, or rows that belong to other people."
             )
         self._seen = seen
         return seen

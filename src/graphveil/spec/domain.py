@@ -35,12 +35,12 @@ class Domain(Record):
     bounds : pair ``(lower, upper)`` or mapping, optional
         What a value can be, from a codebook or common sense: each a number for all columns, or one number per
         column; or a mapping of column names to pairs, ``{"age": (0, 110), "bmi": (10, 60)}``. Values outside are
-        clamped, a missing value becomes the middle of its bounds (zero, when rows are taken to be centred), and
-        every column is scaled to [-1, 1]. Bounds taken from the data void the guarantee.
+        clamped, a missing value becomes the midpoint of its bounds (zero, if rows are assumed to be centred), and every
+        column is scaled to [-1, 1]. Bounds taken from the data void the guarantee.
     data_norm : float or "private", optional
-        Bound of a row's Euclidean norm: after scaling when there are ``bounds``, in raw units otherwise. Longer rows
-        are shortened to it. Default with ``bounds``: √(number of columns), which nothing exceeds. "private", without
-        bounds: find one that few rows exceed, inside the budget; the domain of the release then has the number.
+        Bound on a row's Euclidean norm: after scaling if there are ``bounds``, in raw units otherwise. Longer rows are
+        shortened to it. Default with ``bounds``: √(number of columns), which no row exceeds. "private", without bounds:
+        find one that few rows exceed, within the budget; the domain of the release then has the number.
     person : str, optional
         The column that says whose row it is (integers, text or bytes). Every person then counts once, as the average
         of their rows, however many there are, and is protected with all of them. The number of people is public, the
@@ -103,7 +103,7 @@ class Domain(Record):
             put("data_norm", _validation.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
         if self.bounds is None and self.data_norm is None:
             raise InvalidParameter(
-                "Domain needs bounds or data_norm: without a bound on a row no noise can hide it. Give one of three: "
+                "Domain needs bounds or data_norm: without a bound on a row, no noise can hide it. Give one of these: "
                 "bounds=(lower, upper) with what each column can be (from a codebook, never from the data; the most "
                 'accurate); data_norm=R with what a row\'s Euclidean norm can be; or data_norm="private", which '
                 "spends a little of the budget on finding a norm."
@@ -154,8 +154,8 @@ class Domain(Record):
             if ends[0, column] > 0.0 or ends[1, column] < 0.0:
                 name = repr(self.columns[column]) if self.columns is not None else str(column)
                 raise InvalidParameter(
-                    f"The bounds of column {name} do not contain 0, but assume_centered=True takes rows to have mean "
-                    "zero. Leave it out, and the mean is released too; or subtract a public centre from the column."
+                    f"The bounds of column {name} do not contain 0, but assume_centered=True assumes rows with mean "
+                    f"zero. Omit it to release the mean too; or subtract a public centre from the column."
                 )
 
     @property
@@ -167,7 +167,7 @@ class Domain(Record):
     def radius(self) -> float:
         """Bound of a row's norm after scaling."""
         if isinstance(self.data_norm, str):
-            raise InvalidParameter("the norm is not known yet: it will be found in private.")
+            raise InvalidParameter("the norm is not known yet: it will be found privately.")
         return self.data_norm if self.data_norm is not None else math.sqrt(self.require_n_features())
 
     def require_n_features(self) -> int:
