@@ -272,7 +272,7 @@ def test_a_fit_says_which_columns_drown(graphveil, tmp_path):
     rows = np.random.default_rng(0).normal(size=(3000, 3))
     rows[:, 2] = 0.0
     domain = gv.Domain(bounds={"a": (-4, 4), "b": (-4, 4), "flat": (-1, 1)})
-    gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6)).save(tmp_path / "x.release")
+    gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0).save(tmp_path / "x.release")
     said = graphveil("fit", "x.release", "-o", "x.csv")
     assert "Do not interpret these columns: flat." in " ".join(said.out.split())
     with pytest.warns(gv.exceptions.PrivacyWarning, match="flat"):

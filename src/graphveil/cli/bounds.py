@@ -24,6 +24,7 @@ _HEAD = """\
 # Replace every "?"; delete the columns that are not to be released.
 
 # The most records that any one person has. Several visits are several records: 1 only if everybody has one.
+# Or, better, the column that says whose record it is (it is not released): person = "patient_id"
 rows_per_person = "?"
 
 [bounds]
@@ -82,8 +83,8 @@ def template(
     emit(as_json, facts, lambda out: echo(out, said), kept=True)
 
 
-def read_domain(path: Path) -> "Domain":
-    """The domain that a filled-in file describes."""
+def read_domain(path: Path, person: str | None = None) -> "Domain":
+    """The domain that a filled-in file describes; ``person`` is the column that says whose record it is."""
     from graphveil.exceptions import InvalidParameter
     from graphveil.spec.domain import Domain
 
@@ -92,17 +93,21 @@ def read_domain(path: Path) -> "Domain":
     except (ValueError, RecursionError) as error:  # bad TOML, bad UTF-8, a number of too many digits, endless brackets
         where = f": {shortened(str(error))}" if isinstance(error, tomllib.TOMLDecodeError) else ""
         raise CliError(f"{path} is not a TOML file{where}. Make one with `graphveil bounds template`.") from None
-    odd = set(content) - {"rows_per_person", "bounds"}
+    odd = set(content) - {"rows_per_person", "person", "bounds"}
     if odd or not isinstance(content.get("bounds"), dict) or not content["bounds"]:
         what = f"it has {shortened(', '.join(sorted(odd)))}" if odd else "it has no columns under [bounds]"
-        raise CliError(f"{path} must have rows_per_person and [bounds] only; {what}.")
-    if content.get("rows_per_person", "?") == "?":
+        raise CliError(f"{path} must have rows_per_person or person, and [bounds] only; {what}.")
+    person = person or content.get("person")
+    if person is None and content.get("rows_per_person", "?") == "?":
         raise CliError(
-            f"{path}: what is rows_per_person, the most records that any one person has? It is protected as a whole."
+            f"{path}: what is rows_per_person, the most records that any one person has? It is protected as a whole. "
+            "(Or give the column that says whose record it is: person.)"
         )
     for name, pair in content["bounds"].items():
         _check_pair(path, name, pair)
     try:
+        if person is not None:
+            return Domain(bounds=content["bounds"], person=person)
         return Domain(bounds=content["bounds"], rows_per_person=content["rows_per_person"])
     except InvalidParameter as error:
         raise CliError(f"{path}: {error}") from None

@@ -39,6 +39,10 @@ def release(
         bool,
         typer.Option("--no-ledger", help="Charge nothing: you keep track of all releases of these records yourself."),
     ] = False,
+    person: Annotated[
+        str | None,
+        typer.Option(help="The column that says whose record it is; each person then counts once."),
+    ] = None,
     key: Annotated[
         str | None,
         typer.Option(help="A name for this release; with it, the command can be run again and is charged once."),
@@ -63,7 +67,7 @@ def release(
                 "nothing.)"
             )
         account = _Account(open_ledger(ledger), dataset, lambda: require_writable(output))
-    domain, budget = read_domain(bounds), Budget(epsilon, delta)
+    domain, budget = read_domain(bounds, person), Budget(epsilon, delta)
     if account is None or key is None or not account.knows(key):  # else the release that it holds is asked for again
         require_writable(output)
     with _once_charged(account, as_json):

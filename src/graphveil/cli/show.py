@@ -47,7 +47,7 @@ def _facts(release: "Release") -> dict[str, Any]:
         "seeded": event.seeded,
         "neighbours": event.neighbours,
         "rows_per_person": event.rows_per_person,
-        "records": release.n_samples,
+        release.event.counted: release.n_samples,
         "columns": list(release.column_names),
         "mechanism": event.mechanism,
         "rounds": event.rounds,

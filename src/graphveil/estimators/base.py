@@ -52,6 +52,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         data_norm: float | str | None = None,
         assume_centered: bool = False,
         rows_per_person: int = 1,
+        person: str | None = None,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
         key: str | None = None,
@@ -63,12 +64,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         self.data_norm = data_norm
         self.assume_centered = assume_centered
         self.rows_per_person = rows_per_person
+        self.person = person
         self.ledger = ledger
         self.dataset = dataset
         self.key = key
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None) -> Self:
         """Release the moments of ``X`` and estimate from the release: one charge.
 
         Parameters
@@ -76,8 +78,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         X : array, data frame, path, or collection of batches
             The records, as in :func:`graphveil.release`.
         y : ignored
+        person : array or series, optional
+            Whose row each row is, where ``X`` has no column of it.
         """
-        made = release(X, **self._release_options())
+        made = release(X, person=person, **self._release_options())
         return self.fit_release(made)
 
     def fit_release(self, release: Release) -> Self:
@@ -118,7 +122,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         return [("edges", f"{np.count_nonzero(weights)} between {len(names)} columns"), *strongest]
 
     def _domain(self) -> Domain:
-        return Domain(bounds=self.bounds, data_norm=self.data_norm, rows_per_person=self.rows_per_person)
+        return Domain(
+            bounds=self.bounds,
+            data_norm=self.data_norm,
+            rows_per_person=self.rows_per_person,
+            person=self.person,
+        )
 
     def _release_options(self) -> dict[str, Any]:
         return {

@@ -43,7 +43,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
     rho, max_iter : float, int
         Parameters of the paper's ADMM, equations 2.7 to 2.9.
-    bounds, data_norm, assume_centered, rows_per_person, ledger, dataset, key, random_state
+    bounds, data_norm, assume_centered, rows_per_person, person, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism assumes centred rows.
 
     Attributes
@@ -90,6 +90,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         data_norm: float | str | None = None,
         assume_centered: bool = False,
         rows_per_person: int = 1,
+        person: str | None = None,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
         key: str | None = None,
@@ -102,6 +103,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
             data_norm=data_norm,
             assume_centered=assume_centered,
             rows_per_person=rows_per_person,
+            person=person,
             ledger=ledger,
             dataset=dataset,
             key=key,

@@ -25,6 +25,9 @@ class PrivatePrecision(BatchFitMixin, GaussianModelMixin):
     assume_centered : bool, default False
         Assume rows with mean zero; bounds then scale rows without shifting them.
     rows_per_person : int, default 1
+        The most rows that one person has, where no column says whose row it is.
+    person : str, optional
+        The column that says whose row it is: each person counts once, as the average of their rows.
     ledger, dataset : Ledger and str, optional
         Where every fit is charged, and under which name.
     key : str, optional

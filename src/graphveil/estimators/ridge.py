@@ -32,7 +32,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
-    bounds, data_norm, assume_centered, rows_per_person, ledger, dataset, key, random_state
+    bounds, data_norm, assume_centered, rows_per_person, person, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism assumes centred rows.
 
     Attributes
@@ -68,6 +68,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
         data_norm: float | str | None = None,
         assume_centered: bool = False,
         rows_per_person: int = 1,
+        person: str | None = None,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
         key: str | None = None,
@@ -80,6 +81,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
             data_norm=data_norm,
             assume_centered=assume_centered,
             rows_per_person=rows_per_person,
+            person=person,
             ledger=ledger,
             dataset=dataset,
             key=key,

@@ -88,6 +88,11 @@ class MergedEvent(PrivacyCost, Record):
         return self.sites[0].neighbours
 
     @property
+    def by_person(self) -> bool:
+        """Whether the sites knew whose row is whose."""
+        return all(site.by_person for site in self.sites)
+
+    @property
     def seeded(self) -> bool:
         """Whether any of the releases is a simulation: then the whole is none of anybody's protection."""
         return any(site.seeded for site in self.sites)
@@ -97,8 +102,11 @@ class MergedEvent(PrivacyCost, Record):
         """The guarantee in one sentence."""
         few = "one" if self.sites_per_person == 1 else f"up to {self.sites_per_person}"
         counts = ", ".join(str(site.n_samples) for site in self.sites)
-        whom = f"{self._one_person(*(site.rows_per_person for site in self.sites))} at {few} of {len(self.sites)} sites"
-        return self._sentence(whom, f"the numbers of records at the sites, {counts}, are public.")
+        person = self._one_person(*(site.rows_per_person for site in self.sites))
+        if self.by_person:
+            person = "one person with all their records"
+        whom = f"{person} at {few} of {len(self.sites)} sites"
+        return self._sentence(whom, f"the numbers of {self.counted} at the sites, {counts}, are public.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

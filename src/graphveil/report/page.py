@@ -148,7 +148,7 @@ def _render_numbers(release: Release, content: Content) -> str:
     lost = int(content.found.undetermined.sum())
     drowned = f", but for {lost} {'column' if lost == 1 else 'columns'} that drown in it" if lost else ""
     tiles = [
-        (f"{release.n_samples:,}", "records"),
+        (f"{release.n_samples:,}", release.event.counted),
         (f"{len(content.names):,}", "variables"),
         (f"{content.found.n_eff:,.0f}", f"noise-free records it is as good as (n_eff){drowned}"),
         (f"{(content.sure & edges).sum():,} of {edges.sum():,}", "edges that noise is unlikely to have made"),
@@ -170,7 +170,7 @@ def _render_notes(content: Content) -> str:
 def _render_comparison(release: Release, content: Content, forecast: Forecast) -> str:
     here, smallest = forecast.here, content.intervals.smallest_edge
     rows = [
-        ("records", f"{here.n_samples:,}", f"{release.n_samples:,}"),
+        (release.event.counted, f"{here.n_samples:,}", f"{release.n_samples:,}"),
         ("variables", f"{forecast.n_features}", f"{len(content.names)}"),
         ("ε", format_exact(forecast.budget.epsilon), format_exact(release.budget.epsilon)),
         ("δ", format_exact(forecast.budget.delta), format_exact(release.budget.delta)),

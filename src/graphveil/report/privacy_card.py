@@ -79,6 +79,8 @@ def privacy_card(release: Release) -> PrivacyCard:
 
 def _describe_people(release: Release) -> str:
     whom = "Every person" if _records_of_one(release) == "one record" else "Every person, with all of their records"
+    if release.event.by_person:
+        return f"{whom}, however many there are."
     return f"{whom}, as long as nobody has more than {_records_of_one(release)}."
 
 
@@ -94,6 +96,8 @@ def _records_of_one(release: Release) -> str:
     """The most that the guarantee allows one person to have."""
     rows = release.event.rows_per_person
     count = "one record" if rows == 1 else f"{rows} records"
+    if release.event.by_person:
+        count = "all their records"
     if not isinstance(release, MergedRelease):
         return count
     allowed = [part.event.rows_per_person for part in release.parts]
@@ -109,7 +113,7 @@ def _describe_meaning(event: ReleaseEvent) -> str:
     epsilon, delta = event.proven_epsilon, event.budget.delta
     promised, added = max_guess_accuracy(event)
     odds = str(math.ceil(100.0 * math.exp(epsilon)) / 100.0) if epsilon < 12.0 else f"e^{format_round_up(epsilon, 3)}"
-    which = "records" if event.rows_per_person == 1 else "sets of records"
+    which = "records" if event.rows_per_person == 1 and not event.by_person else "sets of records"
     return (
         f"An attacker who knows the records of everybody else, and has to guess which of two {which} a person has, "
         f"is right at most {_up(added)} times in 1,000 after seeing this release, instead of 500 by tossing a coin. "
@@ -126,9 +130,12 @@ def _up(share: float) -> int:
 def _describe_assumptions(release: Release) -> str:
     limits = "the bounds" if release.domain.bounds is not None else "the bound of the norm"
     chosen = "the columns" if release.norm_is_private else f"{limits}, the columns"
+    people = f"nobody has more than {_records_of_one(release)}"
+    if release.event.by_person:
+        people = "everybody has one id, and nobody shares it"
     return (
         f"The software cannot check that {chosen} and any exclusion of records were chosen without looking at these "
-        f"records; nor that nobody has more than {_records_of_one(release)}; nor that a ledger knows every other "
+        f"records; nor that {people}; nor that a ledger knows every other "
         f"release of these people. Ask who vouches for this, and where each bound comes from."
     )
 
@@ -137,8 +144,8 @@ def _describe_limits(event: ReleaseEvent) -> str:
     if event.seeded:
         return "Anything."
     return (
-        "The number of records is not hidden: if being in the table is itself sensitive, consider that first. A "
-        "group (a family, a ward) is protected less than one person. General facts can be learnt, and apply to "
+        f"The number of {event.counted} is not hidden: if being in the table is itself sensitive, consider that first. "
+        "A group (a family, a ward) is protected less than one person. General facts can be learnt, and apply to "
         "people outside the data too. This is not a legal determination of anonymity."
     )
 
@@ -165,7 +172,8 @@ def _parts(release: Release) -> tuple[Release, ...]:
 def _describe_public_facts(release: Release) -> str:
     domain = release.domain
     counts = [f"{part.n_samples:,}" for part in _parts(release)]
-    records = f"number of records, {counts[0]}" if len(counts) == 1 else f"numbers of records, {' and '.join(counts)}"
+    of = f"of {release.event.counted}"
+    records = f"number {of}, {counts[0]}" if len(counts) == 1 else f"numbers {of}, {' and '.join(counts)}"
     known = [f"the {records}", f"the {domain.n_features} columns and their names"]
     if domain.bounds is not None:
         known.append("the bounds of each column, as declared")

@@ -104,6 +104,13 @@ class PrivacyCost:
         def eta(self) -> float: ...  # noqa: D102 - a declaration
         @property
         def seeded(self) -> bool: ...  # noqa: D102 - a declaration
+        @property
+        def by_person(self) -> bool: ...  # noqa: D102 - a declaration
+
+    @property
+    def counted(self) -> str:
+        """What ``n_samples`` counts."""
+        return "people" if self.by_person else "records"
 
     @property
     def charged_mu(self) -> float:
@@ -204,12 +211,8 @@ class ReleaseEvent(PrivacyCost, Record):
     @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
-        if self.by_person:
-            return self._sentence(
-                "one person with all their records", f"the number of people, {self.n_samples}, is public."
-            )
-        whom = self._one_person(self.rows_per_person)
-        return self._sentence(whom, f"the number of records, {self.n_samples}, is public.")
+        whom = "one person with all their records" if self.by_person else self._one_person(self.rows_per_person)
+        return self._sentence(whom, f"the number of {self.counted}, {self.n_samples}, is public.")
 
     @property
     def id_collisions(self) -> float:
