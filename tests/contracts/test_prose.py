@@ -14,7 +14,6 @@ FOREIGN = {
     r"to the private side": "conservatively",
     r"\bhanded to anybody\b": "published",
     r"\b(is|are) no (numbers?|records?|names?|files?|secret|cause|signature|support)\b": "is not a",
-    r"\b(a|an) (night|number|entry|variable|worker|batch)\b(?= (and|,|\d))": "per",
     r"\bverbs?\b": "command",
     r"\bmended\b": "fixed",
 }
