@@ -1,7 +1,7 @@
-"""A classifier from private records: tumours from measurements of a cell sample, private end to end.
+"""A classifier from private records: tumours, from measurements of a cell sample, private end to end.
 
-The Wisconsin breast cancer data of scikit-learn, 569 samples, 30 columns of which the ten means are used. Bounds
-are what a microscope image of cells can show at all; the guarantee is against replacing one sample, δ = 1e-4.
+The Wisconsin breast cancer data of scikit-learn, 569 samples, 30 columns; the ten means are used. Bounds are
+what a microscope image of cells can show; the guarantee is against replacing one sample, δ = 1e-4.
 
     python examples/diagnosis.py [folder for the figure]
 """
@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
         plain[split] = LinearDiscriminantAnalysis().fit(rows[train], labels[train]).score(rows[test], labels[test])
         for k, epsilon in enumerate(EPSILONS):
             model = gv.PrivateLDA(epsilon, 1e-4, classes=[0, 1], bounds=BOUNDS)
-            with warnings.catch_warnings():  # it says itself when a release is worth too few records
+            with warnings.catch_warnings():  # they are about too few records, which is the point here
                 warnings.simplefilter("ignore", gv.exceptions.PrivacyWarning)
                 model.fit(rows[train], labels[train])
             private[split, k] = model.score(rows[test], labels[test])
@@ -47,15 +47,15 @@ def main(folder: Path) -> None:
     for epsilon, scores in zip(EPSILONS, private.T, strict=True):
         print(f"{epsilon:>6g}{scores.mean():>10.3f}{scores.min():>14.3f}")
     print(f"{'none':>6}{plain.mean():>10.3f}{plain.min():>14.3f}")
-    print(f"Always the same answer: {majority:.3f}")
+    print(f"Always the larger class: {majority:.3f}")
 
     draw(folder / "diagnosis.png", private, plain.mean(), majority)
     enough = [e for e, scores in zip(EPSILONS, private.T, strict=True) if scores.mean() > plain.mean() - 0.03]
-    reached = f"from ε = {enough[0]:g} on" if enough else "at none of these ε"
+    reached = f"at ε ≥ {enough[0]:g}" if enough else "at none of these ε"
     print(
         f"\nConclusion: {reached} the private classifier is within three points of the non-private one.\n"
         "What the budget did not allow: with 455 records a smaller ε leaves the class means uncertain, and the worst "
-        "split\nis far below the average. Ten times the records would do at a tenth of ε."
+        "split\nis far below the average. Ten times the records would be as good at a tenth of ε."
     )
 
 
@@ -66,8 +66,8 @@ def draw(path: Path, private: np.ndarray, plain: float, majority: float) -> None
         EPSILONS, private.min(axis=0), private.max(axis=0), color="#1b6ca8", alpha=0.15, label="all splits"
     )
     axes.axhline(plain, color="black", lw=1, label="without privacy")
-    axes.axhline(majority, color="black", lw=1, ls=":", label="always the same answer")
-    axes.set(xscale="log", xlabel="ε (δ = 1e-4, replacing one sample)", ylabel="share classified rightly")
+    axes.axhline(majority, color="black", lw=1, ls=":", label="always the larger class")
+    axes.set(xscale="log", xlabel="ε (δ = 1e-4, replacing one sample)", ylabel="accuracy")
     axes.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
     axes.minorticks_off()
     axes.legend(frameon=False, fontsize=8)

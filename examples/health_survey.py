@@ -1,7 +1,7 @@
-"""A health survey: which answers hang together, when all others are known, and how sure one can be of it.
+"""A health survey: which answers are related, given all the others, and how certain that is.
 
-The RAND Health Insurance Experiment, 20,190 person-years, ten columns, up to five rows a person; the bounds come from
-the codebook. The guarantee is for people, not for rows: ε = 2, δ = 1e-6 against replacing all rows of one person.
+The RAND Health Insurance Experiment, 20,190 person-years, ten columns, up to five rows per person; the bounds come
+from the codebook. The guarantee is for people, not for rows: ε = 2, δ = 1e-6 against replacing all rows of one person.
 
     python examples/health_survey.py [folder for the figure]
 """
@@ -16,14 +16,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import graphveil as gv
-from graphveil.recovery.edge_intervals import EdgeIntervals
 
 MEANING = {
-    "mdvis": "visits to a doctor",
+    "mdvis": "doctor visits",
     "lncoins": "coinsurance",
     "idp": "deductible",
-    "lpi": "payment for taking part",
-    "fmde": "most to pay",
+    "lpi": "participation payment",
+    "fmde": "maximum spending",
     "physlm": "physical limitation",
     "disea": "chronic diseases",
     "hlthg": "health: good",
@@ -42,7 +41,7 @@ def main(folder: Path) -> None:
     names = [MEANING[column] for column in data.columns]
 
     print(model.release_.guarantee)
-    print(f"The release is worth {model.n_eff_:,.0f} records of {len(data.rows):,}.\n")
+    print(f"{len(data.rows):,} noisy records are as good as {model.n_eff_:,.0f} without noise.\n")
     print(f"{'pair':<46}{'partial correlation':>20}{'95% interval':>18}")
     pairs = [(i, j) for i, j in zip(*np.triu_indices(len(names), 1), strict=True) if kept[i, j]]
     for i, j in sorted(pairs, key=lambda pair: -abs(edges.estimate[pair])):
@@ -51,15 +50,15 @@ def main(folder: Path) -> None:
 
     draw(folder / "health_survey.png", names, edges, kept)
     print(
-        f"\nConclusion: of {len(names) * (len(names) - 1) // 2} pairs, {len(pairs)} are told from noise. The terms of "
-        "the insurance hang together by design\nof the experiment, and so do the three answers about health, of which "
-        "a person gives one. Visits go with chronic diseases.\n"
-        f"What the budget did not allow: pairs weaker than about {edges.smallest_edge:.2f} are seldom told from zero. "
-        "Intervals of very skewed columns\nare less sure than they say (docs/accuracy.md)."
+        f"\nConclusion: of {len(names) * (len(names) - 1) // 2} pairs, {len(pairs)} stand out from the noise. The terms "
+        "of the insurance are related by design\nof the experiment, and so are the three answers about health, since "
+        "each person gives only one. Visits go with chronic diseases.\n"
+        f"What the budget did not allow: partial correlations below about {edges.smallest_edge:.2f} are seldom detected. "
+        "Intervals of very skewed columns\nare less reliable (docs/accuracy.md)."
     )
 
 
-def draw(path: Path, names: list[str], edges: EdgeIntervals, kept: np.ndarray) -> None:
+def draw(path: Path, names: list[str], edges: gv.EdgeIntervals, kept: np.ndarray) -> None:
     shown = np.where(kept, edges.estimate, np.nan)
     figure, axes = plt.subplots(figsize=(7, 6), layout="constrained")
     image = axes.imshow(shown, cmap="RdBu_r", vmin=-1, vmax=1)
@@ -68,7 +67,7 @@ def draw(path: Path, names: list[str], edges: EdgeIntervals, kept: np.ndarray) -
     for i, j in zip(*np.nonzero(kept), strict=True):
         colour = "white" if abs(shown[i, j]) > 0.6 else "black"
         axes.text(j, i, f"{shown[i, j]:+.2f}", ha="center", va="center", size=7, color=colour)
-    axes.set_title("Partial correlations told from noise (ε = 2, δ = 1e-6, per person)", size=11)
+    axes.set_title("Partial correlations that stand out from the noise (ε = 2, δ = 1e-6, per person)", size=11)
     figure.colorbar(image, shrink=0.8)
     folder = path.parent
     folder.mkdir(parents=True, exist_ok=True)

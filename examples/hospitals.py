@@ -1,7 +1,7 @@
-"""Four hospitals, one network, no pooled records: each publishes a release, and releases are merged for free.
+"""Four hospitals, one network, no pooled records: each publishes a release, and the releases are merged for free.
 
 Simulated: 4,000 patients in each of four hospitals, eight measurements. Every hospital spends ε = 1, δ = 1e-6 on its
-own patients, against replacing one record; a patient of one hospital has that guarantee for the merged result, too.
+own patients, against replacing one record; a patient of one hospital has the same guarantee for the merged result.
 
     python examples/hospitals.py [folder for the figure]
 """
@@ -21,7 +21,7 @@ import graphveil as gv
 COLUMNS = ["age", "bmi", "systolic", "diastolic", "glucose", "cholesterol", "creatinine", "pulse"]
 CENTRE = np.array([50.0, 26.0, 128.0, 80.0, 98.0, 200.0, 0.9, 72.0])
 SPREAD = np.array([15.0, 4.0, 15.0, 10.0, 15.0, 35.0, 0.2, 10.0])
-# Agreed beforehand by all four, from medical common sense.
+# Agreed in advance by all four, from medical common sense.
 BOUNDS = ([0, 10, 70, 40, 40, 80, 0.2, 30], [110, 60, 220, 130, 250, 400, 3, 150])
 SITES = ("north", "south", "east", "west")
 
@@ -33,7 +33,7 @@ def patients(site: int, n: int, precision: np.ndarray) -> np.ndarray:
 
 
 def at_a_hospital(name: str, rows: np.ndarray, folder: Path) -> Path:
-    """What runs where the records are. Only the file leaves."""
+    """Runs where the records are; only the file leaves."""
     domain = gv.Domain(columns=COLUMNS, bounds=BOUNDS)
     release = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6))
     path = folder / f"{name}.release"

@@ -1,7 +1,7 @@
-"""A minimum-variance portfolio from private accounts: clients are protected, not the market.
+"""A minimum-variance portfolio from private accounts: the clients are protected, not the market.
 
-A bank knows what its clients earned last year in each of twelve kinds of assets. It wants to publish the mix of least
-variance across clients, without publishing anybody's returns. The accounts are simulated, 30,000 of them, with heavy
+A bank knows what its clients earned last year in each of twelve kinds of assets. It wants to publish the mix of
+least variance across clients, without publishing anybody's returns. The accounts are simulated, 30,000 of them, with heavy
 tails; bounds are a matter of common sense (a year's return between -60% and +100%). Each release is
 (ε, 1e-6)-differentially private against replacing one account.
 
@@ -42,20 +42,20 @@ def main(folder: Path) -> None:
         return float(np.sqrt(weights @ covariance @ weights))
 
     weights = {}
-    print(f"{'portfolio':<22}{'true risk, % a year':>20}{'worth records':>16}")
+    print(f"{'portfolio':<22}{'true risk, % a year':>20}{'n_eff':>16}")
     print(f"{'equal parts':<22}{100 * risk(np.full(len(ASSETS), 1 / len(ASSETS))):>20.3f}")
     for epsilon in EPSILONS:
         model = gv.PrivatePrecision(epsilon, 1e-6, bounds=(-0.6, 1.0)).fit(rows)
         weights[f"ε = {epsilon:g}"] = model.minimum_variance_weights()
         label = f"private, ε = {epsilon:g}"
         print(f"{label:<22}{100 * risk(weights[f'ε = {epsilon:g}']):>20.3f}{model.n_eff_:>16,.0f}")
-    print(f"{'best, if one knew all':<22}{100 * risk(best):>20.3f}")
+    print(f"{'best, with full data':<22}{100 * risk(best):>20.3f}")
 
     print(f"\nThe last release is {model.release_.guarantee}")
     draw(folder / "portfolio.png", weights, best)
     print(
-        "\nConclusion: the private mix comes close to the best one although no account can be told from another in "
-        "it. Nearly everything\nis in cash and short bonds, and the covariance decides how the rest hedges.\n"
+        "\nConclusion: the private mix comes close to the best one, and reveals almost nothing about any account. "
+        "Nearly everything\nis in cash and short bonds, and the covariance decides how the rest hedges.\n"
         "What the budget did not allow: at the smallest ε the small hedges are noise. Publish risk, not weights to "
         "four digits."
     )

@@ -1,4 +1,4 @@
-"""From sensitive records to a published network, in four steps: declare, release, look, use.
+"""From sensitive records to a published network in four steps: declare, release, save, estimate.
 
 The records are simulated (50,000 people, six health measurements) so that the result can be compared with the truth.
 """
@@ -25,24 +25,24 @@ def simulated_people(n: int) -> tuple[np.ndarray, np.ndarray]:
 def main() -> None:
     rows, truth = simulated_people(50_000)
 
-    # 1. Declare what is public: what the columns can be (from common sense, never from the data), and the budget.
+    # 1. Declare what is public: what the columns can be (from common sense, never from the data) and the budget.
     domain = gv.Domain(columns=COLUMNS, bounds=([0, 10, 70, 40, 80, 30], [100, 50, 200, 180, 360, 120]))
     budget = gv.Budget(epsilon=1.0, delta=1e-6)
 
-    # 2. Release. This is the only step that sees records, and the only one that spends.
+    # 2. Release. This is the only step that sees records and spends privacy budget.
     release = gv.release(rows, domain=domain, budget=budget)
     print(release.guarantee)
 
-    # 3. A release is a file. Everything from here on is free and can happen anywhere.
+    # 3. Save the release. Everything from here on is free and can happen anywhere.
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "people.release"
         release.save(path)
         release = gv.Release.load(path)
         print(f"Saved and read back {path.name}, {path.stat().st_size:,} bytes.")
 
-    # 4. The network: which pairs still hang together when all the other columns are known?
+    # 4. Estimate the network: which pairs are related, given all the other columns?
     estimate = gv.recover(release)
-    print(f"Noise makes {release.n_samples:,} records worth {estimate.n_eff:,.0f}.\n")
+    print(f"{release.n_samples:,} noisy records are as good as {estimate.n_eff:,.0f} without noise.\n")
     print(f"{'column':<12}{'private mean':>14}{'true mean':>12}{'private sd':>13}{'true sd':>10}")
     spread = np.sqrt(np.diag(estimate.covariance))
     for name, row in zip(

@@ -1,4 +1,4 @@
-"""Rows that one process does not hold: a Spark table, the same bits, a release.
+"""A release of a Spark table, identical in every bit to that of a single process.
 
 Writes a table of 400,000 rows to Parquet in eight files, sums it in a local Spark session (Java 17 and
 `graphveil[spark]`), and compares with a single process that reads the same files: seeded alike, the two releases are
@@ -63,9 +63,9 @@ def main(folder: Path) -> None:
     draw(folder / "spark_table.png", truth, estimate.partial_correlations)
     print(
         f"\nConclusion: partial correlations are right to within {error.max():.3f}; only sums of integers left the "
-        f"partitions, and {release.n_samples:,} records\nare worth {estimate.n_eff:,.0f} after the noise.\n"
-        "What the budget did not allow: nothing that matters here. With this many rows noise is small; reading them "
-        "several times is the price."
+        f"partitions, and {release.n_samples:,} records\nwith noise are as good as {estimate.n_eff:,.0f} without.\n"
+        "What the budget did not allow: nothing that matters here. With this many rows the noise is small; the "
+        "price is reading them several times."
     )
 
 
