@@ -1,8 +1,8 @@
 """A minimum-variance portfolio from private accounts: the clients are protected, not the market.
 
 A bank knows what its clients earned last year in each of twelve kinds of assets. It wants to publish the mix of
-least variance across clients, without publishing anybody's returns. The accounts are simulated, 30,000 of them, with heavy
-tails; bounds are a matter of common sense (a year's return between -60% and +100%). Each release is
+least variance across clients, without publishing anybody's returns. The accounts are simulated, 30,000 of them, with
+heavy tails; bounds are a matter of common sense (a year's return between -60% and +100%). Each release is
 (ε, 1e-6)-differentially private against replacing one account.
 
     python examples/portfolio.py [folder for the figure]
