@@ -51,8 +51,8 @@ def main(folder: Path) -> None:
     draw(folder / "health_survey.png", names, edges, kept)
     print(
         f"\nConclusion: of {len(names) * (len(names) - 1) // 2} pairs, {len(pairs)} stand out from the noise. The "
-        "terms of the insurance are related by design\nof the experiment, and so are the three answers about health, since "
-        "each person gives only one. Visits go with chronic diseases.\n"
+        "terms of the insurance are related by design\nof the experiment, and so are the three answers about health, "
+        "since each person gives only one. Visits go with chronic diseases.\n"
         f"What the budget did not allow: partial correlations below about {edges.smallest_edge:.2f} are seldom "
         "detected. Intervals of very skewed columns\nare less reliable (docs/accuracy.md)."
     )
