@@ -62,7 +62,7 @@ def test_a_ledger_and_what_it_keeps_beside_it_stay(tmp_path):
             write_file(tmp_path / name, b"ours: 1", OURS)
     ledger.verify()
     (tmp_path / "ledger.db-heads").unlink()  # nor is anything put where the ledger will write
-    with pytest.raises(InvalidParameter, match="needs for itself"):
+    with pytest.raises(InvalidParameter, match="uses itself"):
         write_file(tmp_path / "ledger.db-heads", b"ours: 1", OURS)
     write_file(tmp_path / "other-journal", b"ours: 1", OURS)  # a name like any other where no database is
 

@@ -227,7 +227,7 @@ def test_a_source_that_shrinks_between_passes_is_refused():
             self.size -= 10
             return iter([ROWS[: self.size]])
 
-    with pytest.raises(SourceError, match="another number of them"):
+    with pytest.raises(SourceError, match="different number of rows on a later pass"):
         gv.release(Shrinking(), domain=WIDE, budget=BUDGET)
 
 

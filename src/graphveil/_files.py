@@ -34,7 +34,7 @@ def read_file(path: "str | os.PathLike[str]", most: int) -> bytes:
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise InvalidParameter(f"{os.fspath(path)} is not a regular file; copy what it says into one first.")
+            raise InvalidParameter(f"{os.fspath(path)} is not a regular file; copy its content into one first.")
         if found.st_size > most:
             raise InvalidParameter(
                 f"{os.fspath(path)} has {found.st_size:,} bytes, more than the {most:,} that can be read here."
@@ -71,7 +71,7 @@ def check_output(path: "str | os.PathLike[str]", content: bytes | None, like: "r
     there = target.read_bytes() if content is not None and found.st_size == len(content) else _head(target)
     if there != content and (like is None or not like.match(there)):
         raise InvalidParameter(
-            f"{name} exists already, and is not overwritten: {_describe(there)}. Choose another output."
+            f"{name} already exists and is not overwritten: {_describe(there)}. Choose another output."
         )
     return target
 
@@ -102,12 +102,12 @@ def write_file(path: "str | os.PathLike[str]", content: bytes, like: "re.Pattern
 def _check_folder(name: str, target: Path) -> None:
     folder = target.parent
     if not folder.is_dir():
-        raise InvalidParameter(f"The folder of {name} does not exist. Make it first, or choose another output.")
+        raise InvalidParameter(f"The folder of {name} does not exist. Create it first, or choose another output.")
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE):
         raise InvalidParameter(f"The folder of {name} cannot be written. Choose another output.")
     beside = _BESIDE.fullmatch(target.name)
     if beside and _head(folder / beside[1]).startswith(_SQLITE):
-        raise InvalidParameter(f"{name} is a name that the ledger beside it needs for itself. Choose another output.")
+        raise InvalidParameter(f"{name} is a name that the ledger beside it uses itself. Choose another output.")
 
 
 def _head(path: Path) -> bytes:
@@ -160,7 +160,7 @@ def _link(temporary: Path, target: Path, name: str) -> bool:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        raise InvalidParameter(f"{name} has just been written by another. Choose another output.") from None
+        raise InvalidParameter(f"{name} has just been written by another process. Choose another output.") from None
     except OSError:
         return False
     return True

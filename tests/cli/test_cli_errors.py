@@ -25,18 +25,21 @@ def changed(arguments, before, after):
 
 
 MISTAKES = {
-    "no such records": (changed(RELEASE, "patients.parquet", "nobody.parquet"), "is neither a file nor a directory"),
-    "unknown ending": (changed(RELEASE, "patients.parquet", "bounds.toml"), "is no file of a known kind"),
+    "no such records": (
+        changed(RELEASE, "patients.parquet", "nobody.parquet"),
+        "is neither a file, a directory nor a pattern",
+    ),
+    "unknown ending": (changed(RELEASE, "patients.parquet", "bounds.toml"), "is not a supported file"),
     "no such bounds": (changed(RELEASE, "bounds.toml", "none.toml"), "none.toml does not exist"),
     "bounds are no TOML": (changed(RELEASE, "bounds.toml", "patients.parquet"), "is not a TOML file"),
     "a column that is not there": (changed(RELEASE, "bounds.toml", "height.toml"), "has no column 'height'"),
-    "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "which is not read as a number"),
+    "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "which cannot be read as a number"),
     "lower above upper": (changed(RELEASE, "bounds.toml", "upside.toml"), "lower < upper"),
     "three numbers": (changed(RELEASE, "bounds.toml", "three.toml"), "[smallest, largest]"),
     "unknown setting": (changed(RELEASE, "bounds.toml", "more.toml"), "rows_per_person and [bounds] only"),
     "negative epsilon": (changed(RELEASE, 1, -1), "epsilon must be"),
     "no dataset": (RELEASE[:-1], "--dataset is missing"),
-    "ledger and none": ((*RELEASE, "--dataset", "x"), "--no-ledger goes with none"),
+    "ledger and none": ((*RELEASE, "--dataset", "x"), "--no-ledger cannot be combined"),
     "over a paid release": (changed(RELEASE, "out.release", "good.release"), "holds another release"),
     "no such folder": (
         changed(RELEASE, "out.release", "none/out.release"),

@@ -124,7 +124,9 @@ def check_other_version(folder, caplog):
     """A worker with other code could clip in another way than the noise was made for."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graphveil.rows.partitions, "installed_version", lambda: "0.0.1")
-        with pytest.raises(SourceError, match=r"A worker of the engine has graphveil \d.*, and 0\.0\.1 asks it"):
+        with pytest.raises(
+            SourceError, match=r"A worker of the engine has graphveil \d.*, but the calling process has 0\.0\.1"
+        ):
             gv.release(frame(), **CALLS["labels"])
 
 

@@ -122,7 +122,7 @@ def test_later_frames_are_matched_by_name():
 
 
 def test_what_cannot_be_collected():
-    with pytest.raises(InvalidParameter, match="call partial_fit first"):
+    with pytest.raises(InvalidParameter, match="call partial_fit or fit first"):
         gv.PrivatePrecision(**SETTINGS).release()
     with pytest.raises(InvalidParameter, match="data_norm must be a number when rows are collected"):
         gv.PrivatePrecision(1, 1e-6, data_norm="private").partial_fit(ROWS)

@@ -186,7 +186,7 @@ REFUSED = {
     "labels": (lambda: [site((ROWS[:2000], ["x"] * 2000), labels=gv.Labels(["x"]))] * 2, "has labels appended"),
     "the paper's": (lambda: [other(assume_centered=True, mechanism="paper")] * 2, "paper's noise"),
     "merged": (lambda: [other(), gv.merge_releases(sites())], "merged already"),
-    "twice": (lambda: [other()] * 2, "comes twice"),
+    "twice": (lambda: [other()] * 2, "is given twice"),
 }
 
 

@@ -168,7 +168,7 @@ OF_THE_ACCOUNT = [
 def test_a_charge_notices_any_change_of_what_it_adds_up(ledger, what):
     tamper(ledger, TAMPERING[what](ledger))
     for use in (lambda: ledger.charge("people", event(0.1)), lambda: ledger.spent("people")):
-        with pytest.raises(LedgerDamaged, match=r"verify\(\) says more"):
+        with pytest.raises(LedgerDamaged, match=r"run ledger.verify\(\) for details"):
             use()
 
 

@@ -251,14 +251,14 @@ def test_names_that_are_drawn_alike_are_one_account(url):
     assert release(ledger, dataset="cafe\u0301", key="k").n_samples == 30
     assert ledger.datasets() == ("caf\u00e9",)
     assert len(ledger.history("cafe\u0301")) == 2
-    with pytest.raises(LedgerError, match="already; its budget cannot be changed"):
+    with pytest.raises(LedgerError, match="already exists; its budget cannot be changed"):
         ledger.create("cafe\u0301", WHOLE)
 
 
 @pytest.mark.parametrize("twin", ["Patients", "PATIENTS", "\uff50atients", "p\u1d43tients", "\U0001d429atients"])
 def test_a_second_account_that_reads_like_another_is_refused(url, twin):
     ledger = opened(url, "patients")
-    with pytest.raises(LedgerError, match="which reads like") as refused:
+    with pytest.raises(LedgerError, match="which looks like") as refused:
         ledger.create(twin, WHOLE)
     assert str(refused.value).isascii()
     assert ledger.datasets() == ("patients",)
@@ -271,7 +271,7 @@ def test_an_account_from_before_the_rule_is_found_and_not_doubled(url):
     ledger._store.write(lambda connection: transactions.open_account(connection, "cafe\u0301", budget, token))
     ledger.charge("caf\u00e9", event(0.9))
     ledger.verify()
-    with pytest.raises(LedgerError, match="already, which reads like"):
+    with pytest.raises(LedgerError, match="already exists, which looks like"):
         ledger.create("caf\u00e9", WHOLE)
 
 

@@ -170,7 +170,7 @@ SHAPES = {
     "1,t\n": [1, np.nan],  # spreadsheets leave empty cells at the end out
     "1\n": [1, np.nan],
     " \n": [np.nan, np.nan],
-    "1,t\rt,2\n": [1, 2],  # a carriage return alone ends nothing
+    "1,t\rt,2\n": [1, 2],  # a bare carriage return ends nothing
     "\ufeff1,t,2\n": [np.nan, 2],  # a byte order mark is one at the beginning of a file only
     "1,\x00,2\n": [1, 2],
     "1,\u2028\x85\x0b\x0c,2\n": [1, 2],
@@ -219,14 +219,14 @@ NAMES = {
 }
 NO_NAMES = {
     "a,b\n1,2\n".encode("utf-16"): "UTF-16",
-    "a,b\n1,2\n".encode("utf-16-le"): "zero bytes",
-    "größe,b\n".encode("latin-1"): "not in UTF-8",
+    "a,b\n1,2\n".encode("utf-16-le"): "NUL bytes",
+    "größe,b\n".encode("latin-1"): "not UTF-8",
     b"\n1,2\n": "blank",
     b"\r\n1,2\n": "blank",
     b"\xef\xbb\xbf\n1,2\n": "blank",
-    b"a,b\r1,2\r3,4\r": "carriage return alone",
+    b"a,b\r1,2\r3,4\r": "bare carriage return",
     b'a,"b\n1,2\n': "never closed",
-    b'a,"b"c\n1,2\n': "odd place",
+    b'a,"b"c\n1,2\n': "misplaced",
     b"\x1f\x8b\x08\x00": "gzip",
     b"PK\x03\x04\x14": "spreadsheet",
     b"PAR1\x15\x04": "Parquet",

@@ -124,7 +124,7 @@ def test_a_question_mark_begins_the_options_of_a_uri():
 
 def test_a_pattern_stops_at_a_directory(tmp_path):
     nested(tmp_path / "f")
-    with pytest.raises(SourceError, match="stands for no file"):
+    with pytest.raises(SourceError, match="matches no file"):
         exact_total(str(tmp_path / "f" / "*.parquet"), DOMAIN)
 
 
@@ -174,17 +174,17 @@ def truncated(path, share=0.6):
 
 
 WRONG = {
-    "no such file": (lambda d: d / "none.parquet", "none.parquet' is neither a file nor a directory"),
-    "an empty directory": (lambda d: d, "stands for no file whose name ends in .parquet, "),
-    "an unknown kind": (lambda d: (d / "r.xlsx").write_text("x") and d / "r.xlsx", "no file of a known kind"),
+    "no such file": (lambda d: d / "none.parquet", "none.parquet' is neither a file, a directory nor"),
+    "an empty directory": (lambda d: d, "matches no file whose name ends in .parquet, "),
+    "an unknown kind": (lambda d: (d / "r.xlsx").write_text("x") and d / "r.xlsx", "not a supported file"),
     "a pattern that is none": (lambda d: str(d / "[z-a].csv"), "failed while it was opened"),
-    "a pattern for nothing": (lambda d: str(d / "*.csv"), "stands for no file"),
+    "a pattern for nothing": (lambda d: str(d / "*.csv"), "matches no file"),
     "an unknown place": (lambda d: "nowhere://bucket/rows.parquet", "failed while it was opened"),
     "a missing column": (lambda d: parquet(d / "r.parquet", TABLE.drop(["b"])), "no column 'b'.*r.parquet"),
     "text": (lambda d: parquet(d / "r.parquet", TABLE.set_column(2, "b", TABLE["text"])), "'b' has type string.*r.par"),
     "csv, a missing column": (lambda d: csv(d / "r.csv", TABLE.drop(["b"])), "no column 'b'"),
     "csv, a name twice": (lambda d: (d / "r.csv").write_text("a,b,c,a\n") and d / "r.csv", "'a' appears more than"),
-    "csv, empty": (lambda d: (d / "r.csv").touch() or d / "r.csv", "is empty: it needs a line with the names"),
+    "csv, empty": (lambda d: (d / "r.csv").touch() or d / "r.csv", "is empty: it needs a header with the column names"),
     "another schema in a later file": (
         lambda d: [parquet(d / "1.parquet"), parquet(d / "2.parquet", TABLE.drop(["c"]))],
         "no column 'c'.*2.parquet",

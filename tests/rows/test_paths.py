@@ -133,9 +133,9 @@ def test_what_is_no_file_is_refused_at_once(folder):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("socket.csv")
         for name in ("pipe.csv", "zero.csv", "socket.csv", "/dev/zero"):
-            with pytest.raises(SourceError, match=rf"'{name}' is no file but a pipe, a device"):
+            with pytest.raises(SourceError, match=rf"'{name}' is not a file but a pipe, a device"):
                 exact_total(name, DOMAIN)
-        with pytest.raises(SourceError, match=r"'dead.parquet' is neither a file nor"):
+        with pytest.raises(SourceError, match=r"'dead.parquet' is neither a file, a directory nor"):
             exact_total("dead.parquet", DOMAIN)
     for name in ("pipe.csv", "zero.csv", "dead.parquet"):
         inside = folder / f"with_{name}"
@@ -143,7 +143,9 @@ def test_what_is_no_file_is_refused_at_once(folder):
         os.rename(name, inside / name)
         write(inside / "x.parquet")
         for source in (str(inside), f"{inside}/*"):
-            with pytest.raises(SourceError, match=rf"{name}' is no file but a pipe, a device.* or a link to nothing"):
+            with pytest.raises(
+                SourceError, match=rf"{name}' is not a file but a pipe.* or a link to nothing"
+            ):
                 exact_total(source, DOMAIN)
 
 
@@ -211,7 +213,7 @@ def test_objects_of_a_store_give_the_same_bits_and_count_once(store):
 def test_no_error_shows_the_credentials_of_a_uri(store):
     for source, message in (
         (f"s3://KEY:HIDDEN@bucket/none.parquet{store}", r"'s3://bucket/none.parquet' is neither"),
-        (f"s3://KEY:HIDDEN@bucket/none*.parquet{store}", r"'s3://bucket/none\*.parquet' stands for no file"),
+        (f"s3://KEY:HIDDEN@bucket/none*.parquet{store}", r"'s3://bucket/none\*.parquet' matches no file"),
         ("s3://KEY:HID@DEN@bucket/x.parquet?region=HIDDEN&nothing=1", "failed while it was opened"),
     ):
         with pytest.raises(SourceError, match=message) as caught:
@@ -246,5 +248,5 @@ def silent():
 def test_a_place_that_never_answers_is_given_up(uri, silent, credentials, monkeypatch):
     monkeypatch.setattr(paths, "_PATIENCE", 1.0)
     shown = uri.partition("?")[0].replace("anonymous@", "")
-    with pytest.raises(SourceError, match=f"'{shown}' has not answered within 1 seconds"):
+    with pytest.raises(SourceError, match=f"'{shown}' did not respond within 1 seconds"):
         exact_total(uri + silent, DOMAIN)

@@ -125,11 +125,11 @@ TEXT = FRAME.assign(b="x").astype({"b": "string"})
         (ROWS.astype(str), "this one has dtype str_"),
         (ROWS.astype(object), "this one has dtype object_"),
         (ROWS.tolist(), "A batch is a list"),
-        (iter([ROWS]), "can be read only once"),
+        (iter([ROWS]), "a one-shot iterator"),
         (pa.table({"a": [1.0]}).to_reader(), "can be read only once"),
         ([], "no batch"),
-        ("rows.csv", "'rows.csv' is neither a file nor a directory"),
-        ("rows", "That is neither a file nor a directory"),
+        ("rows.csv", "'rows.csv' is neither a file, a directory nor"),
+        ("rows", "That is neither a file, a directory nor"),
         (3, "The source is a int"),
         ([ROWS, ROWS[:, :1]], "has 1 columns, the domain has 3"),
         ([FRAME, FRAME.drop(columns="a")], "has no column 'a'"),
@@ -225,7 +225,7 @@ def test_every_label_has_a_meaning_or_none():
     [
         (ROWS, DECLARED, "needs a pair"),
         (FRAME, DECLARED, "needs a pair"),
-        ((ROWS, LABELS[:-1]), DECLARED, "There are 299 labels, but another number of rows"),
+        ((ROWS, LABELS[:-1]), DECLARED, "There are 299 labels, but a different number of rows"),
         ((ROWS, np.append(LABELS, "x")), DECLARED, "There are 301 labels"),
         ((ROWS, LABELS[:, None]), DECLARED, "1 dimension"),
         ((ROWS, "labels"), DECLARED, "a 1-D array or a series, these are a str"),
@@ -249,7 +249,7 @@ def test_an_iterable_whose_iterators_are_one_and_the_same_is_refused():
         def __iter__(self):
             return shared
 
-    with pytest.raises(SourceError, match="can be read only once"):
+    with pytest.raises(SourceError, match="a one-shot iterator"):
         exact_total(Shared(), DOMAIN)
 
 

@@ -80,7 +80,7 @@ def require_writable(path: Path, like: "re.Pattern[bytes] | None" = None) -> Pat
 def require_named_file(path: Path) -> Path:
     """``path``, unless it stands for standard output."""
     if str(path) == "-":
-        raise CliError("-o - is not standard output, which is for messages: give the name of a file.")
+        raise CliError("-o - is not supported: standard output is for messages. Give the name of a file.")
     return expand_home(path)
 
 

@@ -111,7 +111,10 @@ def emit(as_json: bool, facts: dict[str, Any], speak: Callable[["Console"], None
     except Exception as error:
         if not kept:
             raise
-        note(f"It is done, but cannot be put into words. This is a bug in graphveil ({type(error).__name__}).")
+        note(
+            f"The command succeeded, but its result could not be printed. This is a bug in graphveil "
+            f"({type(error).__name__})."
+        )
         return
     trouble = _put(sys.stdout, text)
     if trouble is not None:

@@ -36,7 +36,7 @@ def fit(
 
     kind = FORMATS.get(output.suffix.lower())
     if kind is None:
-        raise CliError(f"{output} has an ending that is not known; a network is written as {', '.join(FORMATS)}.")
+        raise CliError(f"{output} has an unknown extension; a network is written as {', '.join(FORMATS)}.")
     output = require_writable(output, kind.like)
     found = Release.load(require_file(release))
     with progress_bar("Fitting", as_json):

@@ -30,7 +30,7 @@ ledger = typer.Typer(no_args_is_help=True, help="What was spent on each data set
 def open_ledger(url: str | None) -> "Ledger":
     """The ledger that was named, or the one where it is when nothing is said."""
     if url is not None and not url.strip():
-        raise CliError("--ledger is empty. Name a file or a database, or leave it out: then it is ledger.db here.")
+        raise CliError("--ledger is empty. Name a file or a database, or omit it to use ledger.db in this folder.")
     from graphveil.ledger.ledger import Ledger
 
     named = os.path.expanduser(url or os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db")

@@ -55,11 +55,12 @@ def release(
 
     account, output = None, require_named_file(output)
     if no_ledger and (ledger is not None or dataset or key):
-        raise CliError("--no-ledger goes with none of --ledger, --dataset and --key.")
+        raise CliError("--no-ledger cannot be combined with --ledger, --dataset or --key.")
     if not no_ledger:
         if dataset is None:
             raise CliError(
-                "--dataset is missing: under which name is this release counted? (--no-ledger counts nothing.)"
+                "--dataset is missing: it names the account that this release is charged to. (--no-ledger charges "
+                "nothing.)"
             )
         account = _Account(open_ledger(ledger), dataset, lambda: require_writable(output))
     domain, budget = read_domain(bounds), Budget(epsilon, delta)
@@ -136,7 +137,10 @@ class _Account:
         try:
             left = self._ledger.remaining(self._dataset)
         except Exception as error:
-            note(f"The release is saved; what is left could not be asked of the ledger ({type(error).__name__}).")
+            note(
+                f"The release is saved, but the ledger could not be asked for the remaining budget "
+                f"({type(error).__name__})."
+            )
             return None
         return {"epsilon": left.epsilon, "delta": left.delta}
 

@@ -66,7 +66,7 @@ class DaskPartitions(Partitions):
         parts = call_sanitized(self._collection.to_delayed, "opened")
         parts = list(parts.ravel()) if hasattr(parts, "ravel") else list(parts)
         if len(parts) != self._collection.npartitions:
-            raise SourceError("Dask has lost a partition; nothing is used of this pass.")
+            raise SourceError("Dask has lost a partition; nothing from this pass is used.")
         return parts
 
 

@@ -44,7 +44,7 @@ class SparkPartitions(Partitions):
 
     def __init__(self, frame: Any, domain: Domain, labels: Labels | None) -> None:
         if getattr(frame, "isStreaming", False):
-            raise SourceError("This Spark frame is a stream, which has no end. Write it to a table, and release that.")
+            raise SourceError("This Spark frame is a stream, which never ends. Write it to a table, and release that.")
         opened = open_batch(call_sanitized(lambda: _empty(frame), "opened"), domain, labels)
         assert opened is not None  # a table is a frame
         self.columns, self.n_features = opened.columns, opened.n_features

@@ -26,8 +26,8 @@ class PaperModeEstimator(BatchFitMixin, GaussianModelMixin):
             raise InvalidParameter.of("alpha", 'a number with mechanism="paper"', self.alpha)
         if self.mechanism == "paper" and not self.assume_centered:
             raise InvalidParameter(
-                'mechanism="paper" takes rows to have mean zero: set assume_centered=True, and subtract a public '
-                "centre from the columns where they have not."
+                'mechanism="paper" assumes rows with mean zero: set assume_centered=True, and subtract a public '
+                "centre from columns whose mean is not zero."
             )
         own = {"mechanism": self.mechanism, "allow_unproven": self.allow_unproven}
         return super()._release_options() | own | {"adaptive": self.mechanism != "paper"}

@@ -179,7 +179,9 @@ def to_numbers(X: Any) -> "NDArray[np.float64]":
         return np.asarray(X, dtype=np.float64)
     except Exception as error:  # raised below: outside of this block, so without its context
         kind = type(error).__name__
-    raise InvalidParameter(f"X must hold numbers alone, in rows of equal length ({kind}). No value of it is repeated.")
+    raise InvalidParameter(
+        f"X must contain only numbers, in rows of equal length ({kind}). Its values are not repeated here."
+    )
 
 
 def _import_package(package: str, method: str) -> Any:

@@ -110,8 +110,8 @@ class Account:
             self._ledger.store(self._request, release)
         except LedgerError as error:
             warn_caller(
-                f"This release was charged and made, but could not be stored under key {self._request.key!r}: save it "
-                f"now, the ledger will not give it again. {error}",
+                f"This release was charged and made, but could not be stored under key {self._request.key!r}: save "
+                f"it now, because the ledger cannot return it. {error}",
                 LedgerWarning,
             )
 

@@ -112,8 +112,9 @@ class Store:
                 assert self._file is not None
                 raise LedgerDamaged(
                     f"The ledger in {self.name} has lost charges: {self._file.witness} has seen line "
-                    f"{head.split(':')[0]} of {dataset!r}, which is missing or another one. An older copy was put in "
-                    "its place, or a crash has undone it under another name. Restore the newest copy; docs/ledger.md "
+                    f"{head.split(':')[0]} of {dataset!r}, which is missing or different. The file was replaced by "
+                    f"an older copy, or a crash undid charges made under another name. Restore the newest copy; "
+                    f"docs/ledger.md "
                     "says what to do if there is none."
                 )
 
@@ -137,7 +138,7 @@ class Store:
             self._retry(lambda: self._run(upgrade, writes=True, version=1))
         except LedgerReadOnly:
             raise LedgerReadOnly(
-                f"{self.name} has ledger version 1. Its first use with this graphveil brings it to version "
+                f"{self.name} has ledger version 1. Its first use with this graphveil upgrades it to version "
                 f"{SCHEMA_VERSION}, which this user may not do: let its owner run `graphveil ledger verify` once."
             ) from None
 

@@ -65,7 +65,7 @@ class LedgerFile:
         if links > 1:
             raise LedgerError(
                 f"The ledger {self.path} has {links} names (hard links). After a crash, charges that were made under "
-                "one name would be undone under another. Remove all names but one; a copy of the file is no such name."
+                "one name would be undone under another. Remove all names but one; a copy of the file is fine."
             )
         if mounted:
             raise LedgerError(
@@ -108,8 +108,8 @@ class LedgerFile:
         heads = _heads(text)
         if "\n" in text and not heads:
             raise LedgerDamaged(
-                f"{self.witness} was overwritten: it says nothing of what was charged to the ledger beside it. Restore "
-                "it; or delete it, if the ledger goes on from heads that you kept elsewhere."
+                f"{self.witness} was overwritten and no longer records the charges of the ledger beside it. Restore "
+                f"it, or delete it if the ledger continues from heads that you kept elsewhere."
             )
         return text, heads
 

@@ -45,10 +45,10 @@ def open_account(connection: Connection, dataset: str, budget: Budget, token: st
         if other.name == dataset and unseal(other.content, other.hash).get("token") == token:
             return
         if other.name == dataset:
-            raise LedgerError(f"There is a data set {dataset!r} already; its budget cannot be changed.")
+            raise LedgerError(f"Data set {dataset!r} already exists; its budget cannot be changed.")
         if look(other.name) == look(dataset):
             raise LedgerError(
-                f"There is a data set {other.name!a} already, which reads like {dataset!a}. If these are the same "
+                f"A data set {other.name!a} already exists, which looks like {dataset!a}. If these are the same "
                 "people's records, use that one: a second account would count from zero. If not, choose another name."
             )
     number = before.datasets + 1
@@ -106,7 +106,7 @@ def lines_of(connection: Connection, account: Any) -> list[Entry]:
     ).all()
     for row in rows:
         if not unseal(row.content, row.hash):
-            raise LedgerDamaged(f"Event {row.number} of {account.name!r} was changed; ledger.verify() says more.")
+            raise LedgerDamaged(f"Event {row.number} of {account.name!r} was changed; run ledger.verify() for details.")
     return [Entry(row.content, row.hash, bool(row.stored)) for row in rows]
 
 
@@ -138,7 +138,9 @@ def append_event(
     if connection.execute(sa.select(events.c.token).where(events.c.token == token)).scalar() is not None:
         return
     if request is not None and find_release(connection, request) is not None:
-        raise KeyRefused(f"Key {request.key!r} was used meanwhile, for the same request: ask again to get its release.")
+        raise KeyRefused(
+            f"Key {request.key!r} was used in the meantime for the same request: run it again to get its release."
+        )
     charge = {
         "request": None if request is None else request.fingerprints(),
         "event": event.to_dict(),
@@ -157,7 +159,7 @@ def keep_release(connection: Connection, request: Request, release: Release, tok
     if charge is None or charge["event"] != release.event.to_dict():
         raise LedgerError(f"Key {request.key!r} was not charged for this release; it is not stored.")
     if connection.execute(sa.select(releases.c.key).where(releases.c.key == request.key)).scalar() is not None:
-        raise KeyRefused(f"Key {request.key!r} has a stored release already.")
+        raise KeyRefused(f"Key {request.key!r} already has a stored release.")
     connection.execute(releases.insert().values(key=request.key, content=release.to_bytes()))
     seal_release(connection, account, request.key, release.checksum, token)
 
@@ -183,8 +185,9 @@ def find_release(connection: Connection, request: Request) -> Release | None:
     content = connection.execute(sa.select(releases.c.content).where(releases.c.key == request.key)).scalar()
     if content is None and checksum is None:
         raise KeyRefused(
-            f"Key {request.key!r} was charged at {charge['time']}, but no release is stored: another process is still "
-            "at work, or the release was lost in a crash. It stays spent and is never drawn again; use a new key."
+            f"Key {request.key!r} was charged at {charge['time']}, but no release is stored: another process is "
+            f"still working on it, or the release was lost in a crash. It stays spent and is never drawn again; use "
+            f"a new key."
         )
     if content is None or checksum_of(content) != checksum:
         happened = "was deleted" if content is None else "is not the one that was stored"
@@ -205,7 +208,7 @@ def _charge_under(connection: Connection, request: Request) -> dict[str, Any] | 
         return None
     line = unseal(row.content, row.hash)
     if not isinstance(line.get("request"), dict):
-        raise LedgerDamaged(f"The event with key {request.key!r} was changed; ledger.verify() says more.")
+        raise LedgerDamaged(f"The event with key {request.key!r} was changed; run ledger.verify() for details.")
     others = request.differences(line["request"])
     if others:
         raise KeyRefused(
@@ -219,7 +222,7 @@ def intact_chain(connection: Connection, account: Any) -> Chain:
     chain = Chain.of(connection, account)
     if chain.problems:
         raise LedgerDamaged(
-            f"The account of {account.name!r} was changed: {chain.problems[0]}; ledger.verify() says more."
+            f"The account of {account.name!r} was changed: {chain.problems[0]}; run ledger.verify() for details."
         )
     return chain
 

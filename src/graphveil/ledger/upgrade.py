@@ -39,8 +39,8 @@ def upgrade(connection: Connection) -> None:
                 charged = False
             if not charged:
                 raise LedgerDamaged(
-                    f"The release under key {row.key!r} is damaged, or is not the one that was charged. The ledger was "
-                    f"not brought to version {SCHEMA_VERSION}; nothing was changed. Restore it from a copy."
+                    f"The release under key {row.key!r} is damaged, or is not the one that was charged. The ledger "
+                    f"was not upgraded to version {SCHEMA_VERSION}; nothing was changed. Restore it from a copy."
                 )
             account = row_of(connection, name, lock=True)  # its head has moved on
             seal_release(connection, account, row.key, checksum_of(row.content), secrets.token_hex(16))

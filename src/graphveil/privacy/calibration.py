@@ -123,8 +123,8 @@ def calibrate_step(sensitivity: float, groups: tuple[NoiseGroup, ...], mu: float
             return GaussianStep(sensitivity, _on_whole_scales(groups, spacing), exponent, mu, eta)
         exponent -= 1
     raise GuaranteeError(
-        f"This budget cannot be kept in exact arithmetic with {count} noisy numbers: no lattice is fine enough for so "
-        "large an epsilon, or so small an epsilon or delta. Choose a more usual budget."
+        f"This budget cannot be kept in exact arithmetic with {count} noisy numbers: epsilon is too large, or "
+        f"epsilon or delta too small, for any noise grid. Choose a less extreme budget."
     )
 
 

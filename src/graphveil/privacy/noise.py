@@ -85,4 +85,4 @@ class SimulationSource:
 
 def _check_request(scale: float, size: int) -> None:
     if not (1.0 <= scale <= LARGEST_SCALE and scale == int(scale)) or size < 0:  # NaN is in no interval
-        raise GuaranteeError("The noise that was asked for is outside of what the sampler is proved for.")
+        raise GuaranteeError("The requested noise is outside the range for which the sampler is proved.")

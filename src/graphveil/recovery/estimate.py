@@ -142,7 +142,7 @@ def recover(release: Release) -> Estimate:
     if isinstance(release.augment, Labels):
         raise InvalidParameter(
             "A release with labels holds class counts and class means (release.class_counts, release.class_locations), "
-            "not one covariance. For a covariance release without labels."
+            "not one covariance. For a covariance, release without labels."
         )
     result = estimate_release(release)
     for caution in warnings_for(release, result):
@@ -308,7 +308,7 @@ def _replay(release: Release) -> RoundState:
         scale, p = np.sqrt(np.diag(estimate.covariance)), len(estimate.covariance)
         np.linalg.cholesky(estimate.covariance / np.outer(scale, scale) - 1e-13 * p * np.eye(p))
     except (np.linalg.LinAlgError, ArithmeticError):
-        raise InvalidParameter("The answers in this release contradict each other: it was changed.") from None
+        raise InvalidParameter("The answers in this release contradict each other: it was altered.") from None
     return estimate
 
 

@@ -42,7 +42,7 @@ def decode(content: bytes, name: str) -> "tuple[dict[str, Any], list[Arrays]]":
     import numpy as np
 
     if not content.startswith(_MAGIC):
-        raise ReleaseFileError(f"{name} is not a graphveil release: it does not begin as one.")
+        raise ReleaseFileError(f"{name} is not a graphveil release: it does not begin like one.")
     first, _, rest = content.partition(b"\n")
     version = first[len(_MAGIC) :]
     if version != b"%d" % _VERSION:
@@ -52,9 +52,7 @@ def decode(content: bytes, name: str) -> "tuple[dict[str, Any], list[Arrays]]":
         )
     body, digest = content[:-_DIGEST], content[-_DIGEST:]
     if len(content) <= _DIGEST or hashlib.sha256(body).digest() != digest:
-        raise ReleaseFileError(
-            f"{name} is damaged: its checksum does not match. Fetch it again from where it was made."
-        )
+        raise ReleaseFileError(f"{name} is damaged: its checksum does not match. Get it again from its source.")
     # From here on the content is what `encode` wrote, or was forged together with its checksum: still no trust.
     try:
         length, _, rest = rest.partition(b"\n")

@@ -268,7 +268,8 @@ def _check_alike(parts: tuple[Release, ...]) -> None:
             raise InvalidParameter(f"release {number} is merged already: give the releases that it was made of.")
         if isinstance(part.augment, Labels):
             raise InvalidParameter(
-                f"release {number} has labels appended. Those of gv.PrivateLDA have them as columns and can be merged."
+                f"release {number} has labels appended. Releases of gv.PrivateLDA have them as columns and can be "
+                f"merged."
             )
         if part.event.mechanism != "default":
             raise InvalidParameter(f"release {number} has the paper's noise, which is for comparison only.")
@@ -281,4 +282,4 @@ def _check_alike(parts: tuple[Release, ...]) -> None:
         if part.augment != parts[0].augment:
             raise InvalidParameter(f"release {number} and release 0 differ in augment: both need the mean, or none.")
     if len({part.checksum for part in parts}) < len(parts):
-        raise InvalidParameter("a release comes twice: its people would count twice.")
+        raise InvalidParameter("a release is given twice: its people would count twice.")

@@ -107,8 +107,8 @@ class Selection:
             found = len(self.wanted) - len(missing)
             raise SourceError(
                 f"The source has no column {missing[0]!r}: its first line has {found} of the {len(self.wanted)} names "
-                "that are wanted. Does it lack a line of names? If not, write them exactly as the file does, capitals "
-                "and accents included."
+                "that are wanted. Is the header missing? If not, spell them exactly as the file does, including "
+                "capitals and accents."
             )
         self._check_once(names)
 
@@ -127,12 +127,14 @@ class Selection:
         counts, kinds = Counter(schema.names), value_types(schema)
         for name in self.wanted:
             if counts[name] != 1:
-                raise SourceError(f"The columns of the source changed while it was read: {name!r} is not there once.")
+                raise SourceError(
+                    f"The columns of the source changed while it was read: {name!r} is missing or duplicated."
+                )
         for name in self.features:
             if not can_hold_numbers(kinds[name]):
                 raise SourceError(
-                    f"Column {name!r} has type {kinds[name]}, which is not read as a number. Convert it where you know "
-                    "what it means, or leave it out: name the columns to use in bounds, or in Domain(columns=...)."
+                    f"Column {name!r} has type {kinds[name]}, which cannot be read as a number. Convert it yourself, "
+                    f"or leave it out: name the columns to use in bounds, or in Domain(columns=...)."
                 )
         if self.hasher is not None and not can_be_ids(kinds[str(self.beside)]):
             raise SourceError(

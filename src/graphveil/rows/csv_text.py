@@ -103,9 +103,9 @@ class CsvText:
             if len(data) > _LONGEST:
                 raise self._refused(f"Its first line has more than {_LONGEST:,} bytes.")
         if not data:
-            raise SourceError(f"The file {self._name!r} is empty: it needs a line with the names of its columns.")
+            raise SourceError(f"The file {self._name!r} is empty: it needs a header with the column names.")
         if state == IN_QUOTES:
-            raise self._refused("A quotation mark in its line of names is never closed.")
+            raise self._refused("A quotation mark in its header is never closed.")
         end = end or len(data)
         return data[:end], data[end:]
 
@@ -115,23 +115,23 @@ class CsvText:
             if head.startswith(start):
                 raise self._refused(what)
         if b"\0" in head:
-            raise self._refused("Its first line holds zero bytes: it is no text, or text in UTF-16 or UTF-32.")
+            raise self._refused("Its first line contains NUL bytes: it is not text, or it is UTF-16 or UTF-32.")
         line = head.removeprefix(_MARK).removesuffix(b"\n").removesuffix(b"\r")
         if not line.strip():
-            raise self._refused("Its first line is blank: it must have the names of the columns.")
+            raise self._refused("Its first line is blank: it must contain the column names.")
         if b"\r" in _QUOTED.sub(b"", line):
-            raise self._refused("Its lines end in a carriage return alone: save it with the line ends of today.")
+            raise self._refused("Its lines end in a bare carriage return: save it with modern line endings.")
         try:
             text = line.decode()
         except UnicodeDecodeError:
             text = None
         if text is None:
-            raise self._refused("Its line of names is not in UTF-8: save it as UTF-8.")
+            raise self._refused("Its header is not UTF-8: save the file as UTF-8.")
         try:
             return next(csv.reader([text], delimiter=_separator(head), strict=True))
         except csv.Error:
             pass
-        raise self._refused("Its line of names has a quotation mark in an odd place.")
+        raise self._refused("Its header has a misplaced quotation mark.")
 
     def _refused(self, why: str) -> SourceError:
         return SourceError(f"The file {self._name!r} cannot be read as CSV. {why}")

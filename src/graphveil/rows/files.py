@@ -50,8 +50,8 @@ class Files(RowSource):
         files = _open(paths)
         if any(isinstance(file, _Text) for file in files) and domain.columns is None:
             raise SourceError(
-                "A CSV file needs Domain(columns=[...]) or bounds by name: without them a line of numbers could be "
-                "taken for names. All of these columns are read as numbers."
+                "A CSV file needs Domain(columns=[...]) or bounds by name: without them, a line of numbers could be "
+                "mistaken for a header. All of these columns are read as numbers."
             )
         self._files = files
         self._selection = _in_file(files[0], lambda: Selection(files[0].names(), domain, labels))

@@ -167,9 +167,7 @@ def _sum(
 ) -> Sums:
     # In kernels that are not compiled integers of numpy overflow, and a value decides whether that is an error.
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        raise GuaranteeError(
-            "NUMBA_DISABLE_JIT is set, and what is proved of the kernels holds for compiled ones. Unset it."
-        )
+        raise GuaranteeError("NUMBA_DISABLE_JIT is set, but the proofs hold only for compiled kernels. Unset it.")
     step = _piece_rows(encoder.width)
     buffer = np.empty((step, encoder.width))
     for piece in pieces:

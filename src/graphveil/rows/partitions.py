@@ -90,8 +90,8 @@ class PartitionTask:
     def _check_version(self) -> None:
         if self.version != installed_version():
             raise SourceError(
-                f"A worker of the engine has graphveil {installed_version()}, and {self.version} asks it: install the "
-                "same version everywhere."
+                f"A worker of the engine has graphveil {installed_version()}, but the calling process has "
+                f"{self.version}: install the same version everywhere."
             )
 
     def _opened(self, batch: Any) -> RowSource:
@@ -105,7 +105,7 @@ class PartitionTask:
         found = self.statistics()
         ends = np.cumsum([1, *(statistic.to_words().size for statistic in found)])
         if outcome.words.size != ends[-1]:
-            raise SourceError("The engine has lost a part of a sum; nothing is used of this pass.")
+            raise SourceError("The engine has lost a part of a sum; nothing from this pass is used.")
         count, *parts = np.split(outcome.words, ends[:-1])
         for statistic, words in zip(found, parts, strict=True):
             statistic.add_from_words(words)
@@ -157,8 +157,8 @@ class Partitions(RowSource):
         n_rows, found = work.sums(outcome)
         if list(outcome.parts) != list(range(len(outcome.parts))) or n_rows != n_counted:
             raise SourceError(
-                "The engine has lost a partition, has counted one twice, or gives other rows every time that it is "
-                "asked; nothing is used of this pass. Write the rows to files, and release those."
+                "The engine has lost a partition, has counted one twice, or returns different rows every time; "
+                "nothing from this pass is used. Write the rows to files, and release those."
             )
         if progress is not None:
             progress(n_rows)

@@ -71,7 +71,7 @@ def _found(source: str, endings: Sequence[str]) -> list[Place]:
     system, path, kind = _opened(source, shown)
     if kind == FileType.File:
         if not path.lower().endswith(known):
-            raise SourceError(f"{shown} is no file of a known kind: its name must end in {', '.join(known)}.")
+            raise SourceError(f"{shown} is not a supported file: its name must end in {', '.join(known)}.")
         return [Place(system, path)]
     if kind == FileType.Unknown:
         raise _no_file(shown)
@@ -79,14 +79,14 @@ def _found(source: str, endings: Sequence[str]) -> list[Place]:
     if kind != FileType.Directory:
         wild = _WILD.search(path)
         if wild is None:
-            raise SourceError(f"{shown} is neither a file nor a directory nor a pattern that stands for files.")
+            raise SourceError(f"{shown} is neither a file, a directory nor a pattern that matches files.")
         base = path[: wild.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
         pattern = call_sanitized(partial(_translated, path), "opened")
         wanted = partial(_matches, pattern)
     below = {name: is_file for name, is_file in _below(system, base).items() if wanted(base, name)}
     found = sorted(name for name in below if name.lower().endswith(known))
     if not found:
-        raise SourceError(f"{shown} stands for no file whose name ends in {', '.join(known)}.")
+        raise SourceError(f"{shown} matches no file whose name ends in {', '.join(known)}.")
     for name in found:
         if not below[name]:
             raise _no_file(repr(name))
@@ -95,7 +95,7 @@ def _found(source: str, endings: Sequence[str]) -> list[Place]:
 
 def _no_file(shown: str) -> SourceError:
     return SourceError(
-        f"{shown} is no file but a pipe, a device, a socket or a link to nothing. Rows are read several times: write "
+        f"{shown} is not a file but a pipe, a device, a socket or a link to nothing. Rows are read several times: write "
         "them to a file."
     )
 
@@ -138,8 +138,8 @@ def _answer(action: Callable[[], T], shown: str) -> "Future[T]":
     wait([answer], timeout=_PATIENCE)
     if not answer.done():
         raise SourceError(
-            f"{shown} has not answered within {_PATIENCE:g} seconds. Can it be reached from here, and are there "
-            "credentials for it? Nothing was read."
+            f"{shown} did not respond within {_PATIENCE:g} seconds. Check that it can be reached from here and that "
+            f"there are credentials for it. Nothing was read."
         )
     return answer
 
@@ -167,7 +167,8 @@ def _below(system: Any, base: str) -> dict[str, bool]:
     if any(_OF_A_TABLE.search(name[len(base) :]) for name in found):
         raise SourceError(
             "These files belong to a table of Delta, Iceberg or Hudi, which knows which of them count: some may hold "
-            "records that were changed or deleted. Read it by its own engine, as spark.table(...), and give the frame."
+            "records that were changed or deleted. Read it with its own engine, e.g. spark.table(...), and pass the "
+            "frame."
         )
     return found
 

@@ -106,8 +106,8 @@ def open_source(source: Any, domain: Domain, augment: Augment, person: Any = Non
     first, second = (call_sanitized(lambda: iter(source), "opened") for _ in range(2))
     if first is source or first is second:
         raise SourceError(
-            f"The source is a {_type_name(given)}, which can be read only once, and a release may read the rows "
-            "several times. Give a list of batches, e.g. list(chunks), or a function that starts anew, e.g. "
+            f"The source is a {_type_name(given)}, a one-shot iterator, but a release reads the rows several times. "
+            f"Give a list of batches, e.g. list(chunks), or a function that restarts the iteration, e.g. "
             "lambda: read_chunks(path)."
         )
     return _Batches(source, domain, labels)
@@ -141,7 +141,7 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None, hasher: Hashe
     if hasattr(source, "toarray") and hasattr(source, "nnz"):
         raise SourceError("The source is a sparse matrix: a precision matrix needs dense rows. Give source.toarray().")
     if type(source).__name__ == "Series":
-        raise SourceError("The source is a Series, one column without a table: give a data frame, e.g. frame[['age']].")
+        raise SourceError("The source is a Series, a single column: give a data frame, e.g. frame[['age']].")
     if hasattr(source, "__arrow_c_stream__"):
         return _open_frame(source, domain, labels, hasher)
     return None
@@ -158,7 +158,7 @@ class _Array(RowSource):
         if rows.dtype.kind not in "fiub":
             raise SourceError(
                 f"An array of rows must hold real numbers or booleans, this one has dtype {rows.dtype.type.__name__}. "
-                "Convert it where you know what the values mean, e.g. with astype(float)."
+                "Convert it yourself, e.g. with astype(float)."
             )
         self.columns, self.n_features = None, rows.shape[1]
         self._rows = rows
@@ -364,8 +364,8 @@ def _arrow_type(name: str, empty: Any) -> Any:
         with suppress(Exception):
             return pa.Array.from_pandas(empty).type
     raise SourceError(
-        f"Column {name!r} has dtype {shown}, which declares no type that can be read. Convert it to a number (or a "
-        "label to str) where you know what it means."
+        f"Column {name!r} has dtype {shown}, which does not declare a readable type. Convert it to numbers (or "
+        f"labels to str) yourself."
     )
 
 

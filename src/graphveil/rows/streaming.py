@@ -53,7 +53,7 @@ class StreamedMoments(Unreleased):
         if self._sums is not None and blocks.n_features != self.n_features:
             raise SourceError(
                 f"X has {blocks.n_features} features, but partial_fit is expecting {self.n_features} features as "
-                "input, as in the batches before."
+                "input, as in earlier batches."
             )
         domain = self.domain.resolve(blocks.columns, blocks.n_features)
         encoder = Encoder(domain, self.augment, shift=self.augment is not None)

@@ -20,7 +20,7 @@ def _cholesky(precision: ArrayLike) -> NDArray[np.float64]:
     try:
         theta = np.asarray(precision, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidParameter(f"precision must be {rule}; it is none of numbers.") from None
+        raise InvalidParameter(f"precision must be {rule}; it does not contain numbers.") from None
     if theta.ndim != 2 or theta.shape[0] != theta.shape[1] or theta.size == 0:
         raise InvalidParameter.of("precision", rule, theta.shape)
     name = f"{len(theta)} x {len(theta)}"

@@ -31,7 +31,7 @@ def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
     with suppress(TypeError, ValueError):  # the error below carries no context: numpy's would quote an entry
         M = np.ascontiguousarray(value, dtype=np.float64)
     if M is None:
-        raise InvalidParameter(f"{name} must be a matrix of real numbers, such as estimate.covariance; it is none.")
+        raise InvalidParameter(f"{name} must be a matrix of real numbers, such as estimate.covariance; it is not.")
     if M.ndim != 2 or M.shape[0] != M.shape[1] or M.shape[0] == 0:
         raise InvalidParameter.of(name, "a square matrix with at least one row", f"shape {M.shape}")
     if not M.flags.writeable:  # the compiled signature takes no read-only array

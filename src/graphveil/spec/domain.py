@@ -103,7 +103,7 @@ class Domain(Record):
             put("data_norm", _validation.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
         if self.bounds is None and self.data_norm is None:
             raise InvalidParameter(
-                "Domain needs bounds or data_norm: without a bound on a row no noise can hide it. Give one of three: "
+                "Domain needs bounds or data_norm: without a bound on a row, no noise can hide it. Give one of these: "
                 "bounds=(lower, upper) with what each column can be (from a codebook, never from the data; the most "
                 'accurate); data_norm=R with what a row\'s Euclidean norm can be; or data_norm="private", which '
                 "spends a little of the budget on finding a norm."
@@ -154,8 +154,8 @@ class Domain(Record):
             if ends[0, column] > 0.0 or ends[1, column] < 0.0:
                 name = repr(self.columns[column]) if self.columns is not None else str(column)
                 raise InvalidParameter(
-                    f"The bounds of column {name} do not contain 0, but assume_centered=True takes rows to have mean "
-                    "zero. Leave it out, and the mean is released too; or subtract a public centre from the column."
+                    f"The bounds of column {name} do not contain 0, but assume_centered=True assumes rows with mean "
+                    f"zero. Omit it to release the mean too; or subtract a public centre from the column."
                 )
 
     @property
@@ -167,7 +167,7 @@ class Domain(Record):
     def radius(self) -> float:
         """Bound of a row's norm after scaling."""
         if isinstance(self.data_norm, str):
-            raise InvalidParameter("the norm is not known yet: it will be found in private.")
+            raise InvalidParameter("the norm is not known yet: it will be found privately.")
         return self.data_norm if self.data_norm is not None else math.sqrt(self.require_n_features())
 
     def require_n_features(self) -> int:

@@ -39,8 +39,8 @@ def check_name(parameter: str, value: Any) -> str:
     for character in name:
         if character in _INVISIBLE:
             raise InvalidParameter(
-                f"{parameter} must be made of characters that can be seen, got {_escape(value)}: "
-                f"{_describe(character)} is drawn as nothing."
+                f"{parameter} must contain only visible characters, got {_escape(value)}: "
+                f"{_describe(character)} is invisible."
             )
     for stranger in _strangers(name):
         raise InvalidParameter(
