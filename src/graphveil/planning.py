@@ -59,7 +59,7 @@ def plan(
     target: float = 0.1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Forecast:
-    """Forecast what a release would be worth, without data and without spending anything.
+    """Forecast what a budget buys, without data and without spending anything.
 
     The private network (:class:`graphveil.PrivateGraphicalLasso`) is rehearsed on simulated records. Forecasts are for
     Gaussian records and sparse networks; skewed columns and rare events do worse. The same question always gets the
@@ -74,7 +74,7 @@ def plan(
     budget : Budget
         What would be spent.
     rows_per_person : int, default 1
-        The most records that one person has.
+        The largest number of records that one person has.
     bounds_in_sd : float, default 4
         Half the width of the public bounds, in standard deviations of a column; wider bounds cost a little.
     target : float, default 0.1

@@ -159,7 +159,7 @@ def test_a_plan_is_kept_for_the_report(graphveil, released, tmp_path):
     ask = ("plan", "--records", 4000, "--variables", 3, "--epsilon", 2, "--delta", 1e-6)
     said = graphveil(*ask, "-o", "plan.json", "--plot", "plan.html")
     assert said.code == 0, said.text
-    for words in ("worth", "would be seen", "To see 0.1", "← asked"):
+    for words in ("noise-free", "would be detected", "To detect 0.1", "← asked"):
         assert words in said.out
     forecast = gv.Forecast.from_json((tmp_path / "plan.json").read_text())
     assert forecast.n_samples == 4000
@@ -274,6 +274,6 @@ def test_a_fit_says_which_columns_drown(graphveil, tmp_path):
     domain = gv.Domain(bounds={"a": (-4, 4), "b": (-4, 4), "flat": (-1, 1)})
     gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6)).save(tmp_path / "x.release")
     said = graphveil("fit", "x.release", "-o", "x.csv")
-    assert "nothing about them is to be read: flat." in " ".join(said.out.split())
+    assert "Do not interpret these columns: flat." in " ".join(said.out.split())
     with pytest.warns(gv.exceptions.PrivacyWarning, match="flat"):
         gv.recover(gv.Release.load(tmp_path / "x.release"))

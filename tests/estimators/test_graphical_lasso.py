@@ -122,7 +122,7 @@ def test_hostile_columns_never_crash(kind):
         "missing": np.full(20_000, np.nan),
     }[kind]
     drowns = kind in ("constant", "missing")
-    with pytest.warns(PrivacyWarning, match="to be read: x0") if drowns else nullcontext():
+    with pytest.warns(PrivacyWarning, match="Do not interpret these columns: x0") if drowns else nullcontext():
         model = gv.PrivateGraphicalLasso(1.0, 1e-6, bounds=(-5, 5), random_state=0).fit(rows)
     assert np.isfinite(model.precision_).all()
     assert np.linalg.eigvalsh(model.precision_)[0] > 0
@@ -170,7 +170,7 @@ def test_no_interval_is_given_where_none_could_be_kept():
         warnings.simplefilter("ignore", PrivacyWarning)
         model = gv.PrivateGraphicalLasso(0.1, 1e-6, data_norm=NORM, random_state=0).fit(ROWS[:1000])
     edges = model.edge_intervals()
-    assert "single pairs cannot be told from noise" in edges.reason
+    assert "no pair can be distinguished from noise" in edges.reason
     assert np.isnan(edges.lower).all()
     assert not edges.select().any()
     assert edges.reason in repr(edges)
@@ -215,7 +215,7 @@ def test_few_effective_records_do_not_explode(seed):
     model = gv.PrivateGraphicalLasso(0.25, 1e-6, bounds=(-4, 4), random_state=seed).fit(rows)
     assert 1 < model.n_eff_ / 20 < 5
     assert gv.metrics.relative_loss(model.precision_, precision) < 0.7  # it was 3 to 14
-    assert "single pairs" in model.edge_intervals().reason
+    assert "no pair can be distinguished" in model.edge_intervals().reason
 
 
 @pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")

@@ -118,7 +118,7 @@ def test_a_model_survives_pickling_once_released():
 
 
 def test_too_few_records_are_warned_about_with_a_number():
-    with pytest.warns(PrivacyWarning, match=r"worth n_eff = .* for 6 columns.*About [\d,]+ records"):
+    with pytest.warns(PrivacyWarning, match=r"as good as n_eff = .* for 6 columns.*About [\d,]+ records"):
         gv.PrivatePrecision(epsilon=0.1, delta=1e-6, bounds=(-7, 9), random_state=0).fit(ROWS[:200])
 
 

@@ -296,7 +296,7 @@ def test_variances_are_as_good_as_the_last_round_knows_them():
 
 def test_too_few_records_are_warned_about_with_a_number():
     item = gv.release(np.zeros((60, 6)), domain=BOX, budget=gv.Budget(0.1, 1e-6))
-    with pytest.warns(gv.exceptions.PrivacyWarning, match=r"worth n_eff = .* for 6 columns.*About [\d,]+ records"):
+    with pytest.warns(gv.exceptions.PrivacyWarning, match=r"as good as n_eff = .* for 6 columns.*About [\d,]+ records"):
         result = gv.recover(item)
     assert (np.abs(result.location) <= 8).all(), "a mean of clamped rows lies within the bounds"
 

@@ -71,7 +71,7 @@ def test_the_sliders_change_the_number_of_edges(page, html):
     assert edges(page) == (abs(weights) >= 0.2).sum() < chosen
     page.get_by_role("button", name="Reset").click()
     unsure = page.locator("#network path.unsure").count()
-    page.get_by_label("hide edges that noise could have made").check()
+    page.get_by_label("hide edges that could be noise").check()
     assert edges(page) == chosen - unsure
     assert page.locator("#network path.unsure").count() == 0
 

@@ -23,7 +23,7 @@ __all__ = [
     "require_writable",
 ]
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 _LONGEST_TEXT = 2**24  # bytes of a file of bounds, a forecast or heads: 2¹⁶ columns with names of 250 letters
 _WHOLE = re.compile(r"[-+]?\d{1,30}", re.ASCII)

@@ -16,11 +16,13 @@ __all__ = ["audit"]
 def audit(
     epsilon: Annotated[float, Number(help="ε to attack; large ones need fewer runs.")] = 4.0,
     delta: Annotated[float, Number(help="δ to attack.")] = 1e-6,
-    pair: Annotated[str, typer.Option(help="Which neighbours to tell apart; see gv.audit.")] = "orthogonal",
+    pair: Annotated[
+        str, typer.Option(help="Which neighbouring data sets to distinguish; see gv.audit.")
+    ] = "orthogonal",
     runs: Annotated[int, WholeNumber(help="Releases of each of the two data sets.")] = 2000,
     as_json: AsJson = False,
 ) -> None:
-    """Attack the gate as it is installed here, with made-up records; exit code 4 if it breaks.
+    """Attack the installed code with made-up records; exit code 4 if the guarantee is broken.
 
     Example: graphveil audit --epsilon 4 --runs 2000
     """
@@ -44,7 +46,7 @@ def audit(
     }
     claimed, shown = format_round_up(found.claimed_mu, 4), format_round_down(found.mu_low, 4)
     said = (
-        f"Claimed: μ = {claimed}. Shown by the best attack ({found.attack}, {runs:,} runs a side): "
+        f"Claimed: μ = {claimed}. Shown by the best attack ({found.attack}, {runs:,} runs per side): "
         f"μ ≥ {shown}, {100 * found.confidence:g}% sure.\nVerdict: {found.verdict}."
     )
     emit(as_json, facts, lambda out: echo(out, said), kept=found.broken)  # then the exit code says it

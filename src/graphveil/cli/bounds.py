@@ -48,12 +48,10 @@ def _bounds() -> None:
 @bounds.command()
 @command
 def template(
-    data: Annotated[
-        str, typer.Argument(help="The records, as for `graphveil release`; only names of columns are read.")
-    ],
+    data: Annotated[str, typer.Argument(help="The records, as for `graphveil release`; only column names are read.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("bounds.toml"),
     header: Annotated[
-        bool, typer.Option("--header", help="The names are names, although some look like values of a record.")
+        bool, typer.Option("--header", help="The first line is a header, although some names look like values.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -79,7 +77,7 @@ def template(
     lines = [f'{_key(name)} = ["?", "?"]' for name in columns] + [f"# {_key(name)}: not numbers" for name in left_out]
     write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
     facts = {"template": str(output), "columns": columns, "left_out": left_out}
-    asked = "What can each be, by public knowledge? And how many records may one person have?"
+    asked = "Enter what each can be, from public knowledge, and how many records one person may have."
     said = f"Fill in {output}: {len(columns)} columns. {asked}"
     emit(as_json, facts, lambda out: echo(out, said), kept=True)
 

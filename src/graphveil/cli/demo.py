@@ -19,10 +19,12 @@ _SHOWN = 8
 
 @command
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where to write; made if it does not exist.")] = Path("graphveil-demo"),
+    folder: Annotated[Path, typer.Argument(help="Where to write; created if it does not exist.")] = Path(
+        "graphveil-demo"
+    ),
     as_json: AsJson = False,
 ) -> None:
-    """Release, fit and report on real records: health insurance, 20,190 person-years, up to five a person.
+    """Release, fit and report on a bundled survey: health insurance, 20,190 person-years, up to five per person.
 
     Example: graphveil demo
     """
@@ -58,7 +60,7 @@ def demo(
         "strongest": sure[:_SHOWN],
         "files": {name: str(path) for name, path in files.items()},
     }
-    lines = [f"\n{len(sure)} edges that noise is unlikely to have made; the strongest, with 95% intervals:"]
+    lines = [f"\n{len(sure)} edges unlikely to be noise; the strongest, with 95% intervals:"]
     for edge in sure[:_SHOWN]:
         interval = f"[{edge['lower']:+.2f}, {edge['upper']:+.2f}]"
         lines.append(f"  {edge['source']:>8} — {edge['target']:<8} {edge['estimate']:+.2f}  {interval}")

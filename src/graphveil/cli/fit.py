@@ -51,10 +51,10 @@ def fit(
         "n_eff": network.n_eff,
         "cautions": _cautions(found),
     }
-    worth = f"from a release worth {network.n_eff:,.0f} records"
+    worth = f"as good as {network.n_eff:,.0f} noise-free records"
     said = [f"{edges} edges between {len(network.names)} variables, {worth}: {output}"]
     if network.edges and "lower" not in network.edges[0]:
-        said.append("Without intervals: noise could have made any of these edges.")
+        said.append("Without intervals: any of these edges could be noise.")
     said += map(one_line, facts["cautions"])  # they name columns
     emit(as_json, facts, lambda out: echo(out, "\n".join(said)), kept=True)
 

@@ -42,13 +42,13 @@ def open_ledger(url: str | None) -> "Ledger":
 @ledger.command()
 @command
 def create(
-    dataset: Annotated[str, typer.Argument(help="A name for these people's records, whatever file they come from.")],
-    epsilon: Annotated[float, Number(help="ε that may be spent in all, for ever.")],
-    delta: Annotated[float, Number(help="δ that may be spent in all.")],
+    dataset: Annotated[str, typer.Argument(help="A name for these people's records, whichever file they come from.")],
+    epsilon: Annotated[float, Number(help="Total ε that may ever be spent.")],
+    delta: Annotated[float, Number(help="Total δ that may ever be spent.")],
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Open an account for a data set: what may be spent on it in all.
+    """Create an account for a data set, with its total privacy budget.
 
     Example: graphveil ledger create patients-2026 --epsilon 3 --delta 1e-6 --ledger ledger.db
     """
@@ -64,7 +64,7 @@ def create(
 @ledger.command()
 @command
 def show(
-    dataset: Annotated[str | None, typer.Argument(help="One data set; all of them by default.")] = None,
+    dataset: Annotated[str | None, typer.Argument(help="One data set; by default, all.")] = None,
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -96,7 +96,7 @@ def show(
             table.add_row(*(Text(one_line(cell)) for cell in cells))
         console.print(table if rows else "No data set yet: graphveil ledger create NAME --epsilon … --delta …")
         if rows:
-            console.print("Releases add up in μ², not in ε: what is left is more than the total less what was spent.")
+            console.print("Releases add up in μ², not in ε: so more is left than the total minus what was spent.")
 
     emit(as_json, {"datasets": rows}, speak)
 
@@ -130,7 +130,9 @@ def history(dataset: _Dataset, ledger: LedgerUrl = None, as_json: AsJson = False
 @ledger.command()
 @command
 def verify(
-    heads: Annotated[Path | None, typer.Option(help="What an earlier `verify --json` printed, kept elsewhere.")] = None,
+    heads: Annotated[
+        Path | None, typer.Option(help="The output of an earlier `verify --json`, kept elsewhere.")
+    ] = None,
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -151,7 +153,7 @@ def _read_heads(path: Path) -> dict[str, str]:
         heads = json.loads(read_text(path))["heads"]
         return {str(name): str(head) for name, head in heads.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise CliError(f"{path} is not what `graphveil ledger verify --json` prints.") from None
+        raise CliError(f"{path} is not the output of `graphveil ledger verify --json`.") from None
 
 
 @ledger.command()

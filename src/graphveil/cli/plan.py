@@ -28,20 +28,21 @@ def plan(
     variables: Annotated[int, WholeNumber(help="Number of columns.")],
     epsilon: Annotated[float, Number(help="ε that would be spent.")],
     delta: Annotated[float, Number(help="δ that would be spent.")],
-    rows_per_person: Annotated[int, WholeNumber(help="The most records that one person has.")] = 1,
+    rows_per_person: Annotated[int, WholeNumber(help="The largest number of records that one person has.")] = 1,
     bounds_in_sd: Annotated[
         float, Number(help="Half the width of the bounds, in standard deviations of a column.")
     ] = 4.0,
-    target: Annotated[float, Number(help="A partial correlation that is to be seen.")] = 0.1,
+    target: Annotated[float, Number(help="A partial correlation that should be detected.")] = 0.1,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the forecast here, as JSON, for `graphveil report`.")
+        Path | None, typer.Option("--output", "-o", help="Write the forecast as JSON, for `graphveil report`.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Write a page with plots of the error against ε and records here (.html).")
+        Path | None,
+        typer.Option(help="Write a page with plots of the error against ε and the number of records (.html)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Forecast what a release would be worth. Needs no data and spends nothing.
+    """Forecast what a budget buys. Needs no data and spends nothing.
 
     Example: graphveil plan --records 5000 --variables 20 --epsilon 1 --delta 1e-6
     """
@@ -91,7 +92,7 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
     echo(console, f"Noise of a correlation: ±{here.noise_sd:.2g}. {error}\n")
     worst = max(point.error for point in forecast.by_epsilon + forecast.by_records)
     table = Table(box=None, pad_edge=False)
-    for title in ("ε", "records", "worth", "error", ""):
+    for title in ("ε", "records", "n_eff", "error", ""):
         table.add_column(title, justify="left" if not title else "right")
     for points in (forecast.by_epsilon, forecast.by_records):
         for point in points:

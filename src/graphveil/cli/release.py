@@ -33,19 +33,19 @@ def release(
     delta: Annotated[float, Number(help="δ to spend; well below one over the number of records.")],
     bounds: Annotated[Path, typer.Option(help="What each column can be; see `graphveil bounds template`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The release file to write.")],
-    dataset: Annotated[
-        str | None, typer.Option(help="The name under which the ledger counts these people's records.")
-    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The ledger's name for these people's records.")] = None,
     ledger: LedgerUrl = None,
     no_ledger: Annotated[
-        bool, typer.Option("--no-ledger", help="Count nothing: you keep count of all releases of these records.")
+        bool,
+        typer.Option("--no-ledger", help="Charge nothing: you keep track of all releases of these records yourself."),
     ] = False,
     key: Annotated[
-        str | None, typer.Option(help="A name for this release: run again after a crash, it is charged once.")
+        str | None,
+        typer.Option(help="A name for this release; with it, the command can be run again and is charged once."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Publish the noisy moments of records: runs where the records are, and spends.
+    """Publish noisy moments of records. Runs where the records are, and spends privacy budget.
 
     Example: graphveil release patients.parquet --epsilon 1 --delta 1e-6 --bounds bounds.toml --dataset patients-2026
     --ledger ledger.db -o patients.release

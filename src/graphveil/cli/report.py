@@ -20,7 +20,7 @@ def report(
     release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
     forecast: Annotated[
-        Path | None, typer.Option(help="What had been planned (`graphveil plan -o`), to compare with.")
+        Path | None, typer.Option(help="An earlier forecast (`graphveil plan -o`), to compare with.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

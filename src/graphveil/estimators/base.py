@@ -102,7 +102,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             return facts_html(name, [("not fitted", "every fit is a release, and spends"), ("parameters", repr(self))])
         facts = [
             ("guarantee", self.release_.guarantee),
-            ("records", f"{self.release_.n_samples:,}, worth {self.n_eff_:,.0f} after the noise"),
+            ("records", f"{self.release_.n_samples:,}, as good as {self.n_eff_:,.0f} without noise"),
         ]
         return facts_html(name, [*facts, *self._edge_facts()])
 

@@ -90,7 +90,7 @@ class Ledger:
         Parameters
         ----------
         dataset : str
-            A name for these people's records, whatever file they come from.
+            A name for these people's records, whichever file they come from.
         budget : Budget
             Its δ must have room for a hundred releases: for ε = 1 at least 1e-15, for ε = 10 at least 1e-11.
         """
@@ -132,7 +132,8 @@ class Ledger:
         ----------
         heads : mapping, optional
             What an earlier call returned and was kept elsewhere: the ledger must go on from there. Without it, a
-            ledger that was rewritten from end to end, or replaced by an old copy, cannot be told from a good one.
+            ledger that was rewritten from end to end, or replaced by an old copy, looks like a
+            good one.
 
         Returns
         -------

@@ -35,7 +35,7 @@ _LEAST_RELEASES = 100  # that the lattice's share of a total budget must have ro
 
 @dataclass(frozen=True)
 class PrivacySpend:
-    """An amount of privacy: μ of Gaussian differential privacy, and what it is worth as ε at a given δ.
+    """An amount of privacy: μ of Gaussian differential privacy, and the ε it corresponds to at a given δ.
 
     Parameters
     ----------

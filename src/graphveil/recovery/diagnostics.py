@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["diagnostics", "low_n_eff_warning", "warnings_for"]
 
 _DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
-_REMEDY = "Narrower public bounds would help, or a logarithm where a column is very skewed"
+_REMEDY = "Narrower public bounds would help, or taking logarithms of very skewed columns"
 
 
 def diagnostics(release: Release, found: "Estimate") -> list[str]:
@@ -25,36 +25,36 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
     vague = found.undetermined & (found.relative_sd <= _DROWNED)
     if vague.any():
         said.append(
-            f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and regression "
-            f"coefficients with it; correlations are not concerned: {_list_columns(release, vague)}. {_REMEDY}."
+            f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and so may "
+            f"regression coefficients; correlations are not affected: {_list_columns(release, vague)}. {_REMEDY}."
         )
     if found.unresolved:
-        said.append("Some directions lie within the noise; partial correlations along them are not to be read.")
+        said.append("Some directions lie within the noise; do not interpret partial correlations along them.")
     for group in found.collinear:
         which = np.isin(np.arange(len(found.covariance)), group)
         said.append(
-            "These columns are collinear as far as the release can tell, and partial correlations among them are not "
-            f"to be read: {_list_columns(release, which)}. Leave one out."
+            "As far as the release can tell, these columns are collinear. Do not interpret partial correlations "
+            f"among them: {_list_columns(release, which)}. Leave one out."
         )
     if found.rebounded.any():
         said.append(
-            "For these columns narrower bounds were found from the records, under the same guarantee and inside the "
-            "budget. It costs no privacy; results describe the columns as cut to these: "
+            "For these columns, narrower bounds were found privately, within the budget. Results describe the "
+            "columns as clipped to them: "
             f"{_list_columns(release, found.rebounded, _windows(found))}."
         )
     return said
 
 
 def low_n_eff_warning(release: Release, found: "Estimate") -> list[str]:
-    """What to say where a release is worth fewer records than it has columns."""
+    """A warning if a release has fewer effective records than columns."""
     p = len(found.covariance)
     if found.n_eff >= p:
         return []
     # n_eff grows with the square of n where privacy noise dominates.
     needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
     return [
-        f"This release is worth n_eff = {found.n_eff:.3g} records for {p} columns: edges are not reliable at this "
-        f"budget. About {needed:,.0f} records, or a larger ε, would do."
+        f"This release is only as good as n_eff = {found.n_eff:.3g} noise-free noise-free records for {p} columns: "
+        f"edges are not reliable at this budget. About {needed:,.0f} records, or a larger ε, are needed."
     ]
 
 
@@ -64,8 +64,8 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
     drowned = found.undetermined & (found.relative_sd > _DROWNED)
     if drowned.any() and not said:
         said.append(
-            "The variance of these columns is within its noise, and nothing about them is to be read: "
-            f"{_list_columns(release, drowned)}. {_REMEDY}; in a CSV file, look whether they were numbers at all."
+            "The variance of these columns is within its noise. Do not interpret these columns: "
+            f"{_list_columns(release, drowned)}. {_REMEDY}; in a CSV file, check that they contain numbers at all."
         )
     if found.saturated:
         said.append(

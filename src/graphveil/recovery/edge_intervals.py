@@ -32,7 +32,7 @@ _PAIRS, _COLUMNS = 20_000, 1000  # so many are simulated at most, to compare the
 _TAIL = 0.02  # of simulated pairs: beyond them too few are left to be counted
 _FEWEST = 1000  # pairs without an edge from which p-values come; all pairs, if there are fewer
 _ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
-_LARGEST = 0.999  # a partial correlation beyond this is not told from ±1
+_LARGEST = 0.999  # a partial correlation beyond this counts as ±1
 _CALIBRATED_AT = 0.95
 SEEN = 1.96 + 0.84  # standard deviations at which a two-sided 5% test rejects four times out of five
 
@@ -77,7 +77,7 @@ class EdgeIntervals:
 
     @property
     def smallest_edge(self) -> float | None:
-        """Partial correlation that would be told from zero four times out of five, at 95%; None without intervals."""
+        """Partial correlation that would be detected four times out of five, at 95%; None without intervals."""
         from scipy.stats import norm
 
         pairs = np.triu_indices(len(self.estimate), 1)
@@ -157,19 +157,19 @@ def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -
     p = len(noisy.matrix)
     if n_eff < RELIABLE * p:
         return (
-            f"The release is worth {n_eff:.3g} records for {p} columns: single pairs cannot be told from noise. "
-            f"Intervals need at least {RELIABLE:g} a column, and often twice that."
+            f"The release has {n_eff:.3g} effective records for {p} columns: no pair can be distinguished from noise. "
+            f"Intervals need at least {RELIABLE:g} per column, and often twice that."
         )
     groups = collinear_columns(noisy)
     if groups:
         named = "; ".join(", ".join(columns[k] if columns else f"x{k}" for k in group) for group in groups)
         return (
-            f"These columns are collinear as far as the release can tell: {named}. Given the others, nothing is left "
-            "of one of them to correlate. Leave one out, as one does with the levels of a category."
+            f"As far as the release can tell, these columns are collinear: {named}. Given the others, nothing is left "
+            "of one of them to correlate. Leave one out, as with the levels of a category."
         )
     return (
         "Edges that look certain contradict each other, because some directions of the table lie within the noise: "
-        "single pairs cannot be told from it. Narrower public bounds, fewer columns or a larger ε would help."
+        "no pair can be distinguished from it. Narrower public bounds, fewer columns or a larger ε would help."
     )
 
 

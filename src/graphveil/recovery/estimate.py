@@ -55,7 +55,7 @@ class Estimate:
     flat : bool
         The release shows no structure above its noise.
     unresolved : bool
-        Some directions lie within the noise; partial correlations along them are not to be read.
+        Some directions lie within the noise; do not interpret partial correlations along them.
     saturated : bool
         Rows fill the norm to which they were shortened: what is estimated is mostly the clipping. A larger public
         ``data_norm`` would help.

@@ -193,7 +193,7 @@ class Release(NoisyMoments):
         names = "" if self.columns is None else f": {', '.join(self.columns)}"
         facts = [
             ("guarantee", self.guarantee),
-            ("records", f"{self.n_samples:,}, worth {self.n_eff:,.0f} after the noise"),
+            ("records", f"{self.n_samples:,}, as good as {self.n_eff:,.0f} without noise"),
             ("columns", f"{self.domain.n_features}{names}"),
             ("fingerprint", self.checksum[:16]),
         ]

@@ -150,9 +150,9 @@ def _render_numbers(release: Release, content: Content) -> str:
     tiles = [
         (f"{release.n_samples:,}", "records"),
         (f"{len(content.names):,}", "variables"),
-        (f"{content.found.n_eff:,.0f}", f"records it is worth after the noise (n_eff){drowned}"),
+        (f"{content.found.n_eff:,.0f}", f"noise-free records it is as good as (n_eff){drowned}"),
         (f"{(content.sure & edges).sum():,} of {edges.sum():,}", "edges that noise is unlikely to have made"),
-        ("none" if smallest is None else f"{smallest:.2g}", "partial correlation that is told from noise 4 times in 5"),
+        ("none" if smallest is None else f"{smallest:.2g}", "partial correlation detected 4 times out of 5"),
     ]
     return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in tiles)
 
@@ -175,9 +175,9 @@ def _render_comparison(release: Release, content: Content, forecast: Forecast) -
         ("ε", format_exact(forecast.budget.epsilon), format_exact(release.budget.epsilon)),
         ("δ", format_exact(forecast.budget.delta), format_exact(release.budget.delta)),
         ("records a person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),
-        ("records it is worth (n_eff)", f"{here.n_eff:,.0f}", f"{content.found.n_eff:,.0f}"),
+        ("noise-free records (n_eff)", f"{here.n_eff:,.0f}", f"{content.found.n_eff:,.0f}"),
         (
-            "partial correlation that is told from noise 4 times in 5",
+            "partial correlation detected 4 times out of 5",
             "none" if here.smallest_edge is None else f"{here.smallest_edge:.2g}",
             "none" if smallest is None else f"{smallest:.2g}",
         ),

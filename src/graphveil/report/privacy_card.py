@@ -61,7 +61,7 @@ def privacy_card(release: Release) -> PrivacyCard:
             "No record, and no exact number computed from records: no sum, minimum or maximum, no count of clipped or "
             "missing values. Everything shown here is computed from the noisy numbers.",
         ),
-        ("What it covers", "The release file, this card, and anything that anybody computes from them, now or later."),
+        ("What it covers", "The release file, this card, and anything that anybody ever computes from them."),
         ("What is not promised", _describe_limits(event)),
         ("Public anyway", _describe_public_facts(release)),
         ("Other releases", _describe_charge(event)),
@@ -85,8 +85,8 @@ def _describe_people(release: Release) -> str:
 def _describe_neighbours(release: Release) -> str:
     whose = "the record" if _records_of_one(release) == "one record" else "all records"
     return (
-        f"Replacing {whose} of one person by any others. Whoever sees the output, and knows all other records, can "
-        "hardly tell which of the two data sets it came from."
+        f"Replacing {whose} of one person by any others. Even somebody who knows all other records can hardly tell "
+        f"from the output which of the two data sets it came from."
     )
 
 
@@ -111,10 +111,10 @@ def _describe_meaning(event: ReleaseEvent) -> str:
     odds = str(math.ceil(100.0 * math.exp(epsilon)) / 100.0) if epsilon < 12.0 else f"e^{format_round_up(epsilon, 3)}"
     which = "records" if event.rows_per_person == 1 else "sets of records"
     return (
-        f"An attacker who knows the records of everybody else, and has to tell which of two {which} a person has, is "
-        f"right at most {_up(added)} times in 1,000 after seeing this release, instead of 500 by tossing a coin. "
+        f"An attacker who knows the records of everybody else, and has to guess which of two {which} a person has, "
+        f"is right at most {_up(added)} times in 1,000 after seeing this release, instead of 500 by tossing a coin. "
         f"(ε = {format_round_up(epsilon, 6)} and δ = {format_exact(delta)} alone would allow {_up(promised)}; they "
-        f"also say that the odds of any guess rise by a factor of {odds} at most, but for a chance of δ.)"
+        f"also limit the rise in the odds of any guess to a factor of {odds}, except with probability δ.)"
     )
 
 
@@ -127,9 +127,9 @@ def _describe_assumptions(release: Release) -> str:
     limits = "the bounds" if release.domain.bounds is not None else "the bound of the norm"
     chosen = "the columns" if release.norm_is_private else f"{limits}, the columns"
     return (
-        f"The software cannot check it: that {chosen} and any exclusion of records were chosen without looking at "
-        f"these records; that nobody has more than {_records_of_one(release)}; that a ledger knows every other release "
-        "of these people. Ask who declares it, and where each bound comes from."
+        f"The software cannot check that {chosen} and any exclusion of records were chosen without looking at these "
+        f"records; nor that nobody has more than {_records_of_one(release)}; nor that a ledger knows every other "
+        f"release of these people. Ask who vouches for this, and where each bound comes from."
     )
 
 
@@ -137,9 +137,9 @@ def _describe_limits(event: ReleaseEvent) -> str:
     if event.seeded:
         return "Anything."
     return (
-        "How many records there are is not hidden: if to be in the table is itself sensitive, think of that first. A "
-        "group (a family, a ward) is protected less than one person. What is true of people in general can be learnt, "
-        "and holds for those who are not in the data too. No court has been asked whether this is anonymous."
+        "The number of records is not hidden: if being in the table is itself sensitive, consider that first. A "
+        "group (a family, a ward) is protected less than one person. General facts can be learnt, and apply to "
+        "people outside the data too. This is not a legal determination of anonymity."
     )
 
 
@@ -168,25 +168,25 @@ def _describe_public_facts(release: Release) -> str:
     records = f"number of records, {counts[0]}" if len(counts) == 1 else f"numbers of records, {' and '.join(counts)}"
     known = [f"the {records}", f"the {domain.n_features} columns and their names"]
     if domain.bounds is not None:
-        known.append("the bounds of each column, as they were declared")
+        known.append("the bounds of each column, as declared")
     elif release.norm_is_private:
-        known.append("a bound of a record's norm, which was found with a part of the budget")
+        known.append("a bound on a record's norm, found with part of the budget")
     else:
-        known.append("a bound of a record's norm, as it was declared")
+        known.append("a bound on a record's norm, as declared")
     return "; ".join(known).capitalize() + "."
 
 
 def _describe_mechanism(release: Release) -> str:
     event = release.event
     if event.mechanism == "paper":
-        proof = "" if event.keeps_budget else " It does not keep the ε that was asked for; the one shown holds."
+        proof = "" if event.keeps_budget else " It does not achieve the requested ε; the one shown holds."
         return f"Gaussian noise as in Algorithm 1 of Su, Guo and Zhang, classical calibration.{proof}"
     rounds = "one answer" if event.rounds == "one" else f"{len(release.answers)} answers in adaptive rounds, one charge"
     if isinstance(release, MergedRelease):
         rounds = f"{len(release.parts)} sites, each with a release and a charge of its own"
     return (
-        f"Discrete Gaussian noise on exact integer sums, analytic calibration; {rounds}. Records were clipped "
-        "to their bounds before they were summed."
+        f"Discrete Gaussian noise on exact integer sums, analytic calibration; {rounds}. Records were clipped to "
+        f"their bounds before being summed."
     )
 
 
@@ -201,7 +201,7 @@ def _describe_charge(event: ReleaseEvent) -> str:
         return "μ = ∞: a ledger counts a seeded release as the end of the budget."
     four = 0.5 * math.erfc(-event.mu / math.sqrt(2.0)) + 4.0 * event.eta  # four times the same: twice μ
     return (
-        "A release does not know of others about the same people; the ledger of the publisher does, ask for its total. "
+        "A release knows nothing of others about the same people. The publisher's ledger does: ask for its total. "
         f"This one counts as μ = {format_round_up(event.mu, 6)} of Gaussian differential privacy (lattice term "
         f"η = {format_round_up(event.eta, 2)}). "
         f"Releases add up in μ²: after four like this the attacker above is right at most {_up(four)} times in 1,000."

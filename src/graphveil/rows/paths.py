@@ -95,8 +95,8 @@ def _found(source: str, endings: Sequence[str]) -> list[Place]:
 
 def _no_file(shown: str) -> SourceError:
     return SourceError(
-        f"{shown} is not a file but a pipe, a device, a socket or a link to nothing. Rows are read several times: write "
-        "them to a file."
+        f"{shown} is not a file but a pipe, a device, a socket or a link to nothing. Rows are read several times: "
+        "write them to a file."
     )
 
 

@@ -35,7 +35,7 @@ class ForecastPoint(Record):
         Chance that a pair that is joined ranks above one that is not; None where there are not both kinds.
     smallest_edge : float or None
         Partial correlation whose 95% interval lies on one side of zero four times out of five; None where there are no
-        intervals, because the release is worth less than two records a column.
+        intervals, because the release has less than two effective records per column.
     """
 
     n_samples: int
@@ -121,14 +121,15 @@ class Forecast(Record):
         """The forecast in words."""
         here, p = self.here, self.n_features
         said = [
-            f"{here.n_samples:,} records with this noise are worth {here.n_eff:,.0f} without any"
-            + (f", fewer than the {p} variables: edges would not be reliable." if here.n_eff < p else ".")
+            f"{here.n_samples:,} records with this noise carry as much information as {here.n_eff:,.0f} noise-free "
+            "records" + (f", fewer than the {p} variables: edges would not be reliable." if here.n_eff < p else ".")
         ]
         if p > 1:
             said += [self._describe_smallest_edge(), self._describe_needs()]
         said.append(
-            f"The precision matrix would be off by about {100.0 * here.error:.2g}% (answering zero: 100%), if bounds "
-            f"reach {self.bounds_in_sd:g} standard deviations to either side of a column's mean: wider ones cost more."
+            f"The precision matrix would be off by about {100.0 * here.error:.2g}% (answering zero: 100%) if bounds "
+            f"extend {self.bounds_in_sd:g} standard deviations on either side of a column's mean. Wider bounds cost "
+            f"more."
         )
         return tuple(said)
 
@@ -142,12 +143,13 @@ class Forecast(Record):
 
     def _describe_smallest_edge(self) -> str:
         if self.here.smallest_edge is None:
-            return "No single partial correlation could be told from noise."
-        return f"Partial correlations from {self.here.smallest_edge:.2g} on would be seen four times out of five."
+            return "No partial correlation could be distinguished from noise."
+        smallest = f"{self.here.smallest_edge:.2g}"
+        return f"Partial correlations of {smallest} or more would be detected four times out of five."
 
     def _describe_needs(self) -> str:
         records = "no number of records" if self.records_needed is None else f"about {self.records_needed:,} records"
         epsilon = f"no ε up to {LARGEST_EPSILON:g}"
         if self.epsilon_needed is not None:
             epsilon = f"ε = {format_round_up(self.epsilon_needed, 2)}"
-        return f"To see {self.target:g}: {records} at this budget, or {epsilon} with these records."
+        return f"To detect {self.target:g}: {records} at this budget, or {epsilon} with these records."
