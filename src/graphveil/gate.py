@@ -70,38 +70,39 @@ def release(
     source : array, data frame, path, or collection of batches
         The records, one row each: a numpy array; a frame of pandas, polars, pyarrow, DuckDB, Dask or Spark; the path of
         Parquet, CSV or Arrow files, a list of paths, a directory, a pattern or a URI; a list of arrays or frames, or a
-        function that starts an iteration over them (``docs/sources.md``). With :class:`~graphveil.Labels` without a
-        column: a pair ``(rows, labels)``.
+        function that starts an iteration over them (see *Data sources* in the documentation). With
+        :class:`~graphveil.Labels` without a column: a pair ``(rows, labels)``.
     domain : Domain
-        What is assumed of a row, from public knowledge.
+        What a row can be, from public knowledge.
     budget : Budget
-        The guarantee to keep.
+        The guarantee to provide.
     assume_centered : bool, default False
-        Take the rows to have mean zero, and do not release a mean: bounds then scale rows without shifting them, and
-        must contain zero.
+        Assume rows with mean zero, and release no mean. Bounds then scale rows without shifting them, and must contain
+        zero.
     adaptive : bool, default True
-        Spend the budget in several rounds of one event, of which later ones centre, whiten and clip the rows as earlier
-        answers suggest. It reads the rows about eight times and is far more accurate once there are enough rows. False:
-        one noisy second moment.
+        Spend the budget in several rounds of one event: later rounds centre, whiten and clip the rows as earlier
+        answers suggest. This reads the rows about eight times, and is far more accurate if there are enough rows. If
+        False, release one noisy second moment.
     labels : Labels, optional
         Release class counts and class means too, in one round (``adaptive=False``).
     person : array or series, optional
         Whose row each row is, where the source has no column of it; otherwise ``Domain(person="patient_id")``.
     mechanism : {"default", "paper"}
-        "paper" is Algorithm 1's noise exactly as printed, for comparison: more noise for the same guarantee.
+        "paper" is the noise of the paper's Algorithm 1 exactly as printed, for comparison: more noise for the same
+        guarantee.
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
     ledger, dataset : Ledger and str, optional
-        Where the release is charged before noise is drawn, and under which name: :class:`~graphveil.Ledger`, or any
+        Where the release is charged, before noise is drawn, and under which name: :class:`~graphveil.Ledger`, or any
         object with a method ``charge(dataset, event)``.
     key : str, optional
-        A name for this one release in the ledger. Asked again with the same parameters, the stored release comes back,
-        nothing is read and nothing is charged: a script that was interrupted can be run again. With other parameters
-        it is an error; other rows are not noticed, since nothing about them is kept. A key that was charged and whose
-        release was lost stays spent.
+        A name for this release in the ledger. Called again with the same key and parameters, it returns the stored
+        release, reads nothing and charges nothing, so an interrupted script can be run again. Other parameters are an
+        error; other rows are not noticed, since nothing about them is kept. If a release was charged and lost, its key
+        stays spent.
     progress : callable, optional
         Called with the number of rows read so far; starts again with every pass over the rows. Engines (Dask, Spark)
-        report when a pass is complete. Not to be published: it tells how long the records of a file are.
+        report when a pass is complete. Do not publish these numbers: they reveal how long the records of a file are.
     random_state : int, optional
         None draws from the operating system's entropy. An int is for simulation only: the result is marked as seeded
         and not private, and charged as μ = ∞.
@@ -113,7 +114,7 @@ def release(
     Guarantee
     ---------
     Unless seeded, the result is (ε, δ)-differentially private against replacing all rows of one person, in exact
-    integer arithmetic, with n public. No message, warning or repr holds a number computed from rows before noise.
+    integer arithmetic, with n public. No message, warning or repr contains a number computed from rows before noise.
 
     Examples
     --------

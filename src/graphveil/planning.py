@@ -62,8 +62,8 @@ def plan(
     """Forecast what a budget buys, without data and without spending anything.
 
     The private network (:class:`graphveil.PrivateGraphicalLasso`) is rehearsed on simulated records. Forecasts are for
-    Gaussian records and sparse networks; skewed columns and rare events do worse. The same question always gets the
-    same answer.
+    Gaussian records and sparse networks; skewed columns and rare events do worse. The same call always returns the same
+    forecast.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def plan(
     bounds_in_sd : float, default 4
         Half the width of the public bounds, in standard deviations of a column; wider bounds cost a little.
     target : float, default 0.1
-        A partial correlation that is to be seen: how many records, or how much ε, would do?
+        A partial correlation that should be detected: the forecast says how many records, or how much ε, this needs.
     progress : callable, optional
-        Called with the steps done and the steps there are.
+        Called with the number of steps done and the total.
 
     Returns
     -------

@@ -22,29 +22,29 @@ __all__ = ["PrivateGraphicalLasso"]
 
 
 class PrivateGraphicalLasso(PaperModeEstimator):
-    """Sparse precision matrix under differential privacy: which columns are tied to which, when all others are known.
+    """Sparse precision matrix under differential privacy: which columns are related, given all the others.
 
     Minimises −log det Θ + tr(SΘ) + Σ λ_ij |Θ_ij|. By default S is the release before denoising, whose noise is known
-    entry by entry, and λ_ij follows that noise; how strongly is chosen on the release itself, at no cost. Edges that
-    are certainly there are not shrunk. With ``mechanism="paper"`` it is the paper's Algorithm 2 as printed: ADMM on a
-    second moment with classically calibrated noise, every entry penalised by ``alpha``.
+    entry by entry, and λ_ij is proportional to that noise; the scale is chosen on the release itself, at no cost. Clear
+    edges are not shrunk. With ``mechanism="paper"`` it is the paper's Algorithm 2 as printed: ADMM on a second moment
+    with classically calibrated noise, every entry penalised by ``alpha``.
 
     Parameters
     ----------
     epsilon, delta : float
-        The guarantee, against replacing all rows of one person. No defaults: they are a decision.
+        The guarantee, against replacing all rows of one person. There are no defaults: this is your decision.
     alpha : "auto", "ebic", float > 0 or (p, p) array
-        "auto": penalties in proportion to each entry's noise, their scale by thinning (cross-validation on the
-        release, free). "ebic": the same with the extended BIC, which keeps fewer edges. A number or a matrix: the
-        penalty itself, off the diagonal of the correlation matrix. The paper's mechanism needs a number, in the units
-        of its second moment.
+        "auto": penalties in proportion to each entry's noise, with their scale chosen by thinning (cross-validation on
+        the release, at no cost). "ebic": the same with the extended BIC, which keeps fewer edges. A number or a matrix:
+        the penalty itself, off the diagonal of the correlation matrix. The paper's mechanism needs a number, in the
+        units of its second moment.
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
     rho, max_iter : float, int
-        Of the paper's ADMM; its equations 2.7 to 2.9.
+        Parameters of the paper's ADMM, equations 2.7 to 2.9.
     bounds, data_norm, assume_centered, rows_per_person, ledger, dataset, key, random_state
-        As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism takes rows to be centred.
+        As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism assumes centred rows.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class PrivateGraphicalLasso(PaperModeEstimator):
     Raises
     ------
     UnboundedProblem
-        No minimiser exists: noise has made S indefinite, and ``alpha`` is too small for that. The error names an alpha
-        that is known to be large enough.
+        No minimiser exists: noise has made S indefinite, and ``alpha`` is too small. The error names an alpha that is
+        large enough.
 
     Examples
     --------

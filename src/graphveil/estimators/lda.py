@@ -29,17 +29,17 @@ _LEAST_SHARE = 0.01  # of a class: noise may say that there is none
 class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Linear discriminant analysis under differential privacy: class shares, class means and scatter in one release.
 
-    The labels join the rows as indicator columns, and mean and covariance of all columns are released together, in
-    adaptive rounds and with one charge. Class shares are the means of the indicators, class means follow from their
-    covariance with the other columns, and the scatter within classes is what the indicators do not explain: the inverse
-    of a block of the precision matrix.
+    The labels are added to the rows as indicator columns, and the mean and covariance of all columns are released
+    together, in adaptive rounds and with one charge. Class shares are the means of the indicators, class means follow
+    from their covariance with the other columns, and the scatter within classes is what the indicators do not explain:
+    the inverse of a block of the precision matrix.
 
     Parameters
     ----------
     epsilon, delta : float
         The guarantee, against replacing all rows of one person, labels included.
     classes : sequence of str, int or bool
-        The classes, declared: never read off the data. A row with another label counts in equal parts for all.
+        The declared classes, never read off the data. A row with another label counts in equal parts for all.
     bounds : pair (lower, upper) or mapping
         What a value can be, from public knowledge; each a number or one per column.
     rows_per_person, ledger, dataset, key, random_state

@@ -16,34 +16,35 @@ class PrivatePrecision(BatchFitMixin, GaussianModelMixin):
     Parameters
     ----------
     epsilon, delta : float
-        The guarantee, against replacing all rows of one person. No defaults: they are a decision.
+        The guarantee, against replacing all rows of one person. There are no defaults: this is your decision.
     bounds : pair (lower, upper) or mapping, optional
         What a value can be, from public knowledge; each a number or one per column; or a mapping of column names to
         pairs, ``{"age": (0, 110)}``, which also selects columns.
     data_norm : float or "private", optional
-        Bound of a row's Euclidean norm, or find one inside the budget. ``bounds`` or ``data_norm`` is needed.
+        Bound on a row's Euclidean norm, or find one within the budget. ``bounds`` or ``data_norm`` is required.
     assume_centered : bool, default False
-        Rows have mean zero; bounds then scale and do not shift.
+        Assume rows with mean zero; bounds then scale rows without shifting them.
     rows_per_person : int, default 1
     ledger, dataset : Ledger and str, optional
         Where every fit is charged, and under which name.
     key : str, optional
-        A name for the release in the ledger: a second fit with the same parameters gets it back, free, whatever the
-        rows. Never use one in cross-validation, where every fold has rows of its own.
+        A name for the release in the ledger: a second fit with the same parameters returns it at no cost, whatever the
+        rows. Never use one in cross-validation, where every fold has its own rows.
     random_state : int, optional
-        None draws from the operating system's entropy. An int is for simulation: not private, and marked so.
+        None draws from the operating system's entropy. An int is for simulation only: the result is not private, and is
+        marked as such.
 
     Attributes
     ----------
     precision_, covariance_, partial_correlations_ : (p, p) arrays
     location_ : (p,) array
     n_eff_ : float
-        Rows that would give as noisy an estimate without privacy.
+        Number of noise-free rows that would give an equally accurate estimate.
     undetermined_, rebounded_ : (p,) arrays of bool
         Columns whose standard deviation may be off by more than a factor of 1.2; columns that were given narrower
-        bounds in private.
+        bounds privately.
     release_ : Release
-        Save it: everything can be had from it again, for free.
+        Save it: everything can be computed from it again, for free.
     privacy_ : ReleaseEvent
         What was charged.
     n_features_in_ : int

@@ -25,7 +25,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
     Parameters
     ----------
     epsilon, delta : float
-        The guarantee, against replacing all rows of one person. No defaults: they are a decision.
+        The guarantee, against replacing all rows of one person. There are no defaults: this is your decision.
     alpha : float > 0 or "auto"
         The penalty. "auto" is p/``n_eff_``, little where there are many more effective records than columns; the
         paper's mechanism needs a number.
@@ -33,7 +33,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
     bounds, data_norm, assume_centered, rows_per_person, ledger, dataset, key, random_state
-        As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism takes rows to be centred.
+        As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism assumes centred rows.
 
     Attributes
     ----------

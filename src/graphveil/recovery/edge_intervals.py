@@ -44,13 +44,13 @@ class EdgeIntervals:
     Attributes
     ----------
     estimate, lower, upper : (p, p) arrays
-        Partial correlations without the bias of the lasso, and the ends of their intervals; NaN where there is a
-        ``reason`` not to give any.
+        Partial correlations without the bias of the lasso, and the ends of their intervals; NaN if there is a
+        ``reason`` to give none.
     p_value : (p, p) array
         Probability that noise alone would make an edge look at least this strong, by simulation: near 5% it need not
         agree with an interval to the last digit.
     level : float
-        Of the intervals, for each pair by itself.
+        Level of the intervals, for each pair separately.
     reason : str or None
         Why there are no intervals.
     columns : tuple of str

@@ -42,22 +42,22 @@ class Estimate:
     location : (p,) array
         The point about which the covariance is taken.
     n_eff : float
-        Rows that would give as noisy an estimate without privacy. Below p, edges are not reliable.
+        Number of noise-free rows that would give an equally accurate estimate. Below p, edges are not reliable.
     relative_sd : (p,) array
-        Standard deviations of the logarithms of the variances, from noise and from what clipping may have taken. Half
-        of it is the relative standard deviation of a column's scale, and with it of its regression coefficients.
+        Standard deviations of the logarithms of the variances, due to noise and to what clipping may have removed. Half
+        of it is the relative standard deviation of a column's scale, and so of its regression coefficients.
     undetermined : (p,) array of bool
         Columns whose standard deviation may be off by more than a factor of 1.2. Narrower public bounds would help.
     rebounded : (p,) array of bool
-        Columns that were cut to narrower, privately found bounds; the estimate describes them as cut.
+        Columns that were clipped to narrower, privately found bounds; the estimate describes them as clipped.
     bounds : (2, p) array or None
-        The bounds to which the columns were cut, from below and above; None where only their norm is bounded.
+        The lower and upper bounds to which the columns were clipped; None if only their norm is bounded.
     flat : bool
         The release shows no structure above its noise.
     unresolved : bool
         Some directions lie within the noise; do not interpret partial correlations along them.
     saturated : bool
-        Rows fill the norm to which they were shortened: what is estimated is mostly the clipping. A larger public
+        Rows fill the norm to which they were shortened: the estimate mostly describes the clipping. A larger public
         ``data_norm`` would help.
     columns : tuple of str or None
         Names of the columns, if they have any.
@@ -113,8 +113,8 @@ class Estimate:
 def recover(release: Release) -> Estimate:
     """Estimate the covariance and its inverse from a release.
 
-    Noisy second moments are denoised in coordinates in which their noise is the same in all directions, and brought
-    back. The result is always positive definite. After several rounds, the recipe that asked the questions is run
+    Noisy second moments are denoised in coordinates in which their noise is the same in all directions, and transformed
+    back. The result is always positive definite. For an adaptive release, the protocol that asked the queries is run
     again on the answers.
 
     Parameters

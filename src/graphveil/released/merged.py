@@ -192,7 +192,7 @@ class MergedRelease(Release):
 
     @property
     def n_eff(self) -> float:
-        """Rows that would give as noisy an estimate without privacy."""
+        """Number of noise-free rows that would give an equally accurate estimate."""
         return float(1.0 / np.sum(self.weights**2 / [part.n_eff for part in self.parts]))
 
     def _average(self, values: Sequence[Vector]) -> Vector:
@@ -223,25 +223,25 @@ def merge_releases(releases: Sequence[Release], *, weights: str = "rows", sites_
     ----------
     releases : sequence of Release
         From sites that hold the same columns with the same bounds and the same mean setting. No person may have rows at
-        more than ``sites_per_person`` of them; graphveil cannot see that, only that no release comes twice.
+        more than ``sites_per_person`` of them; graphveil cannot check that, only that no release is given twice.
     weights : {"rows", "inverse variance"}
-        "rows" weighs each site by its number of rows: the second moment of all rows pooled, whatever the sites are
-        like. "inverse variance" weighs by :attr:`Release.n_eff`, which is the least noisy, and assumes that all sites
-        draw from one population: where they differ it leans towards those with the larger budgets.
+        "rows" weights each site by its number of rows: the second moment of all rows pooled, however the sites differ.
+        "inverse variance" weights by :attr:`Release.n_eff`, which has the least noise, and assumes that all sites draw
+        from one population: if they differ, it leans towards those with the larger budgets.
     sites_per_person : int, default 1
         At how many of the sites one person may have rows; 1 when the sites' people are disjoint.
 
     Returns
     -------
     MergedRelease
-        For :func:`graphveil.recover` and the ``fit_release`` of every estimator. Each site's release stays in it as it
-        was.
+        For :func:`graphveil.recover` and the ``fit_release`` of every estimator. It keeps each site's release
+        unchanged.
 
     Guarantee
     ---------
-    For disjoint people the whole is as private as the least private part, not as their sum; a person at k sites has the
-    μ² of k sites (``privacy/proofs/sites.md``, theorem 12). With k equal sites the noise is √k times that of one
-    release of the pooled rows: what it costs not to bring the records together.
+    For disjoint people the merged release is as private as its least private part; for a person at k sites, the μ² of k
+    sites add up (``privacy/proofs/sites.md``, theorem 12). With k equal sites the noise is √k times that of one release
+    of the pooled rows: the price of not pooling the records.
 
     Examples
     --------

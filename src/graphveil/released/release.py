@@ -38,11 +38,11 @@ class Release(NoisyMoments):
     event : ReleaseEvent
         What was charged.
     domain : Domain
-        What was assumed of the rows.
+        What was assumed about the rows.
     augment : Constant, Labels or None
         What was appended to them.
     answers : tuple of Answer
-        The questions that were asked, with their noisy answers and the laws of the noise.
+        The queries, with their noisy answers and the laws of the noise.
     versions : dict
         Versions of graphveil and of the sampler that made it.
     """

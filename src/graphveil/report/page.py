@@ -31,16 +31,16 @@ _UNITS = 10_000  # partial correlations are stored as integers in this unit: Int
 
 
 def write_report(release: Release, path: "str | os.PathLike[str]", forecast: Forecast | None = None) -> None:
-    """Write a report of a release as one HTML file, which opens anywhere and loads nothing.
+    """Write a report of a release as one HTML file that opens anywhere and loads nothing.
 
     Parameters
     ----------
     release : Release
-        All that the report knows.
+        The only input of the report.
     path : path
-        Where to; what is there already is replaced if it is such a page, and left alone if it is anything else.
+        Where to write. An earlier report is replaced; any other file is left alone, with an error.
     forecast : Forecast, optional
-        What had been expected (:func:`graphveil.plan`), to compare with.
+        An earlier forecast (:func:`graphveil.plan`), to compare with.
 
     Examples
     --------

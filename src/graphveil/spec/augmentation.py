@@ -49,7 +49,7 @@ class Labels(Record):
     ----------
     classes : sequence of str, int or bool
         The declared classes, compared exactly (case matters). They are never read off the data; noisy counts that
-        add up to far less than the number of rows hint at a misspelt one.
+        add up to far less than the number of rows suggest a misspelt one.
     column : str, optional
         The label's column in a frame. Default: the source is a pair ``(rows, labels)``.
     weight : float, optional

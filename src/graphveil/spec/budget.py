@@ -22,10 +22,10 @@ class Budget(Record):
     Parameters
     ----------
     epsilon : float
-        Bound on how much more likely any output becomes by replacing one person, as a logarithm. Greater than 0; values
-        about 1 are common.
+        Logarithm of the factor by which replacing one person may change the probability of any output. Greater than 0;
+        values around 1 are common.
     delta : float
-        Probability with which that bound may fail. Between 0 and 1; a tenth of one over the number of records at most.
+        Probability with which that bound may fail. Between 0 and 1; at most a tenth of one over the number of records.
 
     Guarantee
     ---------

@@ -35,12 +35,12 @@ class Domain(Record):
     bounds : pair ``(lower, upper)`` or mapping, optional
         What a value can be, from a codebook or common sense: each a number for all columns, or one number per
         column; or a mapping of column names to pairs, ``{"age": (0, 110), "bmi": (10, 60)}``. Values outside are
-        clamped, a missing value becomes the middle of its bounds (zero, when rows are taken to be centred), and
-        every column is scaled to [-1, 1]. Bounds taken from the data void the guarantee.
+        clamped, a missing value becomes the midpoint of its bounds (zero, if rows are assumed to be centred), and every
+        column is scaled to [-1, 1]. Bounds taken from the data void the guarantee.
     data_norm : float or "private", optional
-        Bound of a row's Euclidean norm: after scaling when there are ``bounds``, in raw units otherwise. Longer rows
-        are shortened to it. Default with ``bounds``: √(number of columns), which nothing exceeds. "private", without
-        bounds: find one that few rows exceed, inside the budget; the domain of the release then has the number.
+        Bound on a row's Euclidean norm: after scaling if there are ``bounds``, in raw units otherwise. Longer rows are
+        shortened to it. Default with ``bounds``: √(number of columns), which no row exceeds. "private", without bounds:
+        find one that few rows exceed, within the budget; the domain of the release then has the number.
     person : str, optional
         The column that says whose row it is (integers, text or bytes). Every person then counts once, as the average
         of their rows, however many there are, and is protected with all of them. The number of people is public, the

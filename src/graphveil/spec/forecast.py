@@ -26,7 +26,7 @@ class ForecastPoint(Record):
     n_samples : int
     epsilon : float
     n_eff : float
-        Rows that would give as noisy an estimate without privacy.
+        Number of noise-free rows that would give an equally accurate estimate.
     noise_sd : float
         Standard deviation of the privacy noise in a correlation.
     error : float
