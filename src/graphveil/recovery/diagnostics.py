@@ -53,7 +53,7 @@ def low_n_eff_warning(release: Release, found: "Estimate") -> list[str]:
     # n_eff grows with the square of n where privacy noise dominates.
     needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
     return [
-        f"This release is only as good as n_eff = {found.n_eff:.3g} noise-free noise-free records for {p} columns: "
+        f"This release is only as good as n_eff = {found.n_eff:.3g} noise-free records for {p} columns: "
         f"edges are not reliable at this budget. About {needed:,.0f} records, or a larger ε, are needed."
     ]
 
