@@ -1,6 +1,7 @@
 """The layers of ARCHITECTURE.md, executed: who may import whom, directly or through others."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,14 @@ def test_the_page_shows_these_layers():
     assert [set(line.split()) for line in shown.splitlines()] == LAYERS
     for part in RANK:
         assert f"`{part}/`" in page or f"`{part}.py`" in page, part
+
+
+def test_the_page_says_where_changes_belong():
+    page = (SRC.parents[1] / "ARCHITECTURE.md").read_text()
+    table = page.split("## Where a change belongs")[1].split("## Layers")[0]
+    named = re.findall(r"`([\w./]+)`", table.split("|---|---|")[1])
+    assert len(named) >= 10
+    assert not [path for path in named if not (SRC / path).exists()]
 
 
 def test_every_part_has_a_layer():
