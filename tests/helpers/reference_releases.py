@@ -18,7 +18,7 @@ CALLS = {
     "adaptive": {
         # One column is lost in its bounds, so that its cells are counted.
         "domain": gv.Domain(columns=NAMES, bounds=([-40, -40, -4000, -40], [40, 40, 4000, 40])),
-        "budget": gv.Budget(8.0, 1e-6),
+        "budget": gv.Budget(4.0, 1e-6),
         "random_state": 1,
     },
     "a private norm": {

@@ -10,19 +10,33 @@ import pytest
 from graphveil.exceptions import GuaranteeError
 from graphveil.rows.accumulators import statistic_for
 from graphveil.rows.statistic import Statistic
-from graphveil.spec.queries import Moments
+from graphveil.spec.queries import Moments, NormCounts
 from graphveil.spec.row_space import RowSpace
 from helpers.exact_sums import encoded
 from helpers.reference_releases import EVERY_KIND, EXPECTED, ROWS
 
 ADAPTIVE, NORM = EXPECTED["adaptive"], EXPECTED["a private norm"]
-SPACE = RowSpace.of(ADAPTIVE.domain, ADAPTIVE.augment, None)
-GRID_ROWS = encoded(ROWS, ADAPTIVE.domain, None)
-RAW_ROWS = np.nan_to_num(ROWS)
+PLAIN = RowSpace.of(ADAPTIVE.domain, None, None)
+UNKNOWN_NORM = RowSpace(4, None, PLAIN.layout)
+
+
+def cases_of(made):
+    """The queries of a release on its encoded rows, by name."""
+    space, rows = RowSpace.of(made.domain, made.augment, None), encoded(ROWS, made.domain)
+    asked = [answer.query for answer in made.answers if not is_raw(answer.query)]
+    return {f"{type(query).__name__} {number}": (query, space, rows) for number, query in enumerate(asked)}
+
+
+def is_raw(query):
+    """Whether a query is about rows whose norm is not known yet."""
+    return isinstance(query, NormCounts) and query.row_map is None
+
+
 CASES = {
-    "plain Moments": (Moments(ADAPTIVE.domain.radius), RowSpace.of(ADAPTIVE.domain, None, None), GRID_ROWS),
-    "raw NormCounts": (NORM.answers[0].query, RowSpace(4, None, SPACE.layout), RAW_ROWS),
-    **{f"{type(a.query).__name__}, answer {i}": (a.query, SPACE, GRID_ROWS) for i, a in enumerate(ADAPTIVE.answers)},
+    "plain moments": (Moments(ADAPTIVE.domain.radius), PLAIN, encoded(ROWS, ADAPTIVE.domain)),
+    "raw norms": (NORM.answers[0].query, UNKNOWN_NORM, np.nan_to_num(ROWS)),
+    **{f"adaptive: {name}": case for name, case in cases_of(ADAPTIVE).items()},
+    **{f"private norm: {name}": case for name, case in cases_of(NORM).items()},
 }
 
 every_statistic = pytest.mark.parametrize("case", CASES)
