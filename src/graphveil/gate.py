@@ -137,11 +137,12 @@ def release(
         return found
     account.check_affordable()
 
-    from graphveil.privacy.noise import noise_source  # heavy modules load after the cheap refusals
+    from graphveil.engines import open_rows  # heavy modules load after the cheap refusals
+    from graphveil.privacy.noise import noise_source
     from graphveil.strategies import Strategy
 
     noise, versions = noise_source(options.random_state), dict(_versions())
-    source, domain = _open(source, options, person)
+    source, domain = open_rows(source, options, person)
     check_memory(source.n_features)
     if assume_centered:
         domain.check_contains_zero()
@@ -157,20 +158,6 @@ def release(
     made = Release(account.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
     account.store(made)
     return made
-
-
-def _open(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSource | StreamedMoments, Domain]":
-    """The source, with its schema checked, and the domain that has its columns."""
-    from graphveil.engines import open_engine
-    from graphveil.rows.sources import open_source
-    from graphveil.rows.streaming import StreamedMoments
-
-    domain, augment = options.domain, options.augment
-    if isinstance(source, StreamedMoments):
-        source.check_asked(domain, augment, adaptive=options.adaptive)
-        return source, source.domain
-    opened = open_engine(source, domain, augment) or open_source(source, domain, augment, person)
-    return opened, domain.resolve(opened.columns, opened.n_features)
 
 
 class _Gate:

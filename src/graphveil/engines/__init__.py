@@ -9,11 +9,27 @@ from typing import TYPE_CHECKING, Any
 from graphveil.exceptions import SourceError
 from graphveil.spec.augmentation import Augment, Labels
 from graphveil.spec.domain import Domain
+from graphveil.spec.options import ReleaseOptions
 
 if TYPE_CHECKING:
     from graphveil.rows.partitions import Partitions
+    from graphveil.rows.sources import RowSource
+    from graphveil.rows.streaming import StreamedMoments
 
-__all__ = ["open_engine"]
+__all__ = ["open_engine", "open_rows"]
+
+
+def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSource | StreamedMoments, Domain]":
+    """Rows, wherever they are, with their schema checked, and the domain that has their columns."""
+    from graphveil.rows.sources import open_source
+    from graphveil.rows.streaming import StreamedMoments
+
+    domain, augment = options.domain, options.augment
+    if isinstance(source, StreamedMoments):
+        source.check_asked(domain, augment, adaptive=options.adaptive)
+        return source, source.domain
+    opened = open_engine(source, domain, augment) or open_source(source, domain, augment, person)
+    return opened, domain.resolve(opened.columns, opened.n_features)
 
 
 def open_engine(source: Any, domain: Domain, augment: Augment) -> "Partitions | None":

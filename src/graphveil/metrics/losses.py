@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphveil._linalg import log_determinant
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics._checks import check_same_size
 
@@ -49,6 +48,8 @@ def relative_loss(estimate: ArrayLike, truth: ArrayLike, norm: Literal["l1", "F"
 
 def _log_determinant(matrix: NDArray[np.float64]) -> float:
     """Return log det of a positive definite matrix, −∞ of any other: −log det is convex, and +∞ outside its domain."""
+    from graphveil._linalg import log_determinant  # loads scipy
+
     value = log_determinant(matrix)
     return -math.inf if value is None else value
 

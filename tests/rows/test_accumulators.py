@@ -1,0 +1,98 @@
+"""What every statistic owes, whatever it sums: one suite, which each of them runs on queries of real releases."""
+
+import copy
+import pickle
+from functools import reduce
+
+import numpy as np
+import pytest
+
+from graphveil.exceptions import GuaranteeError
+from graphveil.rows.accumulators import statistic_for
+from graphveil.rows.statistic import Statistic
+from graphveil.spec.queries import Moments
+from graphveil.spec.row_space import RowSpace
+from helpers.exact_sums import encoded
+from helpers.reference_releases import EVERY_KIND, EXPECTED, ROWS
+
+ADAPTIVE, NORM = EXPECTED["adaptive"], EXPECTED["a private norm"]
+SPACE = RowSpace.of(ADAPTIVE.domain, ADAPTIVE.augment, None)
+GRID_ROWS = encoded(ROWS, ADAPTIVE.domain, None)
+RAW_ROWS = np.nan_to_num(ROWS)
+CASES = {
+    "plain Moments": (Moments(ADAPTIVE.domain.radius), RowSpace.of(ADAPTIVE.domain, None, None), GRID_ROWS),
+    "raw NormCounts": (NORM.answers[0].query, RowSpace(4, None, SPACE.layout), RAW_ROWS),
+    **{f"{type(a.query).__name__}, answer {i}": (a.query, SPACE, GRID_ROWS) for i, a in enumerate(ADAPTIVE.answers)},
+}
+
+every_statistic = pytest.mark.parametrize("case", CASES)
+
+
+def sum_up(case, *blocks):
+    query, space, _ = CASES[case]
+    statistic = statistic_for(query, space)
+    for block in blocks:
+        statistic.update(np.ascontiguousarray(block))
+    return statistic
+
+
+def assert_same(statistic, other, case):
+    query = CASES[case][0]
+    one, two = statistic.answer(query), other.answer(query)
+    assert one.keys() == two.keys()
+    for name in one:
+        assert one[name].tolist() == two[name].tolist()  # integers of any size
+        assert all(type(value) is int for value in one[name].tolist())
+
+
+def test_every_statistic_is_here():
+    assert {type(query) for query, _, _ in CASES.values()} == EVERY_KIND
+    ours = {kind for kind in Statistic.__subclasses__() if kind.__module__.startswith("graphveil.")}
+    assert {type(sum_up(case)) for case in CASES} == ours
+
+
+@every_statistic
+def test_order_and_batches_change_nothing(case):
+    rows = CASES[case][2]
+    shuffled = rows[np.random.default_rng(0).permutation(len(rows))]
+    assert_same(sum_up(case, rows), sum_up(case, *np.array_split(shuffled, 13), rows[:0]), case)
+
+
+@every_statistic
+def test_merged_parts_are_the_whole(case):
+    rows = CASES[case][2]
+    parts = [sum_up(case, part) for part in (rows[:1], rows[1:1], rows[1:2000], rows[2000:])]
+
+    def merge(one, other):
+        one.merge(other)
+        return one
+
+    assert_same(sum_up(case, rows), reduce(merge, reversed(parts)), case)
+
+
+@every_statistic
+def test_parts_that_travelled_as_words_are_the_whole(case):
+    rows = CASES[case][2]
+    words = sum(sum_up(case, part).to_words() for part in np.array_split(rows, 5))
+    assert words.dtype == np.int64
+    whole = sum_up(case)
+    whole.add_from_words(words)
+    assert_same(sum_up(case, rows), whole, case)
+
+
+@every_statistic
+def test_one_row_more_is_noticed(case):
+    """The control: the comparison above sees a single row."""
+    rows = CASES[case][2]
+    largest = np.argmax(np.abs(rows).sum(axis=1))
+    with pytest.raises(AssertionError):
+        assert_same(sum_up(case, rows), sum_up(case, rows, rows[largest : largest + 1]), case)
+
+
+@every_statistic
+def test_nothing_unreleased_is_shown_or_leaves(case):
+    statistic = sum_up(case, CASES[case][2])
+    assert repr(statistic) == str(statistic) == f"<{type(statistic).__name__}: unreleased, not shown>"
+    for leak in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(GuaranteeError, match="cannot be pickled or copied"):
+            leak(statistic)
