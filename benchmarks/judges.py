@@ -391,7 +391,6 @@ def judged(cell, seed):
         "n_eff": float(found.n_eff),
         "ratio": [round(float(r), 4) for r in ratio],
         "undetermined": [int(f) for f in found.undetermined],
-        "rebounded": [int(f) for f in found.rebounded],
         "unresolved": bool(found.unresolved),
         "reason": intervals.reason,
         "pairs": {},
@@ -436,11 +435,11 @@ def _lines(path):
 def summarised(lines):
     """Of the releases of one cell: errors, wrong and flagged columns; and the pairs of each class."""
     errors = np.array([line["error"] for line in lines], dtype=float)
-    ratio, undetermined, rebounded = (
-        np.array([line[k] for line in lines]) for k in ("ratio", "undetermined", "rebounded")
-    )
+    ratio, undetermined = (np.array([line[k] for line in lines]) for k in ("ratio", "undetermined"))
+    # Recipes up to 5 cut some columns to narrower bounds, and said so.
+    cut = np.array([line.get("rebounded", [0] * len(line["ratio"])) for line in lines])
     off = np.maximum(ratio, 1.0 / np.maximum(ratio, 1e-9))
-    wrong, silent = off > WRONG, (undetermined + rebounded) == 0
+    wrong, silent = off > WRONG, (undetermined + cut) == 0
     facts = {
         "reps": len(lines),
         "error": float(np.median(errors)),
@@ -450,7 +449,7 @@ def summarised(lines):
         "worst silent": float(np.max(off, where=silent, initial=1.0)),
         "flagged": float((undetermined > 0).mean()),
         "flagged in vain": float(((undetermined > 0) & ~wrong).sum() / max((~wrong).sum(), 1)),
-        "rebounded": float((rebounded > 0).mean()),
+        "cut": float((cut > 0).mean()),
         "n_eff": float(np.median([line["n_eff"] for line in lines])),
     }
     classes = {}
@@ -486,7 +485,7 @@ def report(path, sealed=None):
         print(
             f"{'S' if group[0]['sealed'] else 'o'} {name:<34}{facts['error']:7.3f} ({facts['worst']:5.2f}; "
             f"{facts['above 1']:>2}) silent {facts['silent']:.2f} ({facts['worst silent']:5.2f}) flag "
-            f"{facts['flagged']:.2f}/{facts['flagged in vain']:.2f} reb {facts['rebounded']:.2f} n_eff "
+            f"{facts['flagged']:.2f}/{facts['flagged in vain']:.2f} cut {facts['cut']:.2f} n_eff "
             f"{facts['n_eff']:6.0f}  {shown}"
         )
     for kind, c in sorted(everything.items()):

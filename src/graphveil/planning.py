@@ -21,10 +21,9 @@ from graphveil._random import generator_for
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.gate import release
 from graphveil.metrics import partial_correlations, relative_loss, roc_auc
-from graphveil.recovery.edge_intervals import SEEN, edge_intervals
+from graphveil.recovery.analysis import Analysis
+from graphveil.recovery.edge_intervals import SEEN
 from graphveil.recovery.estimate import recover
-from graphveil.recovery.network import Network, find_network
-from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.simulate.graphs import small_world_precision
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
@@ -189,9 +188,9 @@ def _rehearse(case: _Case, seed: int, *, intervals: bool = True) -> _Run:
         found = recover(made)
     noisy = replace(found.noisy, sampling=found.noisy.sampling * m / case.n)
     n_eff = 1.0 / (1.0 / found.n_eff - 1.0 / m + 1.0 / case.n)
-    network = find_network(noisy, n_eff, "auto", generator_for(made.checksum, "network"))
+    analysis = Analysis(made, replace(found, noisy=noisy, n_eff=n_eff))
     pairs = np.triu_indices(case.p, 1)
-    precision, joined = network.solution.precision, truth != 0
+    precision, joined = analysis.network.solution.precision, truth != 0
     spread = np.sqrt(np.diag(noisy.denoised))
     private = replace(noisy, sampling=0.0).entry_sd / np.outer(spread, spread)
     return _Run(
@@ -201,12 +200,12 @@ def _rehearse(case: _Case, seed: int, *, intervals: bool = True) -> _Run:
         auc=roc_auc(np.abs(partial_correlations(precision)), joined)
         if 0 < joined[pairs].sum() < pairs[0].size
         else None,
-        smallest_edge=_smallest_edge(noisy, network, n_eff, made.checksum) if intervals else None,
+        smallest_edge=_smallest_edge(analysis) if intervals else None,
     )
 
 
-def _smallest_edge(noisy: NoisyCovariance, network: Network, n_eff: float, checksum: str) -> float:
-    found = edge_intervals(noisy, network, n_eff, 0.95, generator_for(checksum, "edges")).smallest_edge
+def _smallest_edge(analysis: Analysis) -> float:
+    found = analysis.find_intervals(0.95).smallest_edge
     return 1.0 if found is None else found
 
 

@@ -43,7 +43,18 @@ def test_a_laboratory_value_in_a_codebooks_bounds_has_the_right_scale(judges):
         rows, found, _ = released(judges.clinic(), 5267, seed)
         assert (off_by(rows, found)[~found.undetermined] < 1.2).all()
         assert found.undetermined.sum() <= 1
-        assert not found.rebounded.any()
+
+
+def test_bounds_that_are_far_too_wide_change_no_question(judges):
+    """Twelve and twenty times a codebook's, for one column: it drowned in six releases of eight, and in all of them."""
+    for wide in (12.0, 20.0):
+        right = 0
+        for seed in range(RELEASES):
+            rows, found, _ = released(judges.clinic(wide), 5267, seed)
+            off = off_by(rows, found)
+            assert (off[~found.undetermined] < 1.2).all()
+            right += off[4] < 1.2
+        assert right >= RELEASES // 2
 
 
 def test_intervals_of_rare_pairs_cover(judges):
@@ -60,11 +71,10 @@ def test_intervals_of_rare_pairs_cover(judges):
     assert np.mean(covered) > 0.9
 
 
-def test_a_skewed_column_keeps_its_bounds_and_its_variance(judges):
+def test_a_skewed_column_keeps_its_variance(judges):
     """A quarter zeros, skewness 5: it used to be cut to narrower bounds, and had a seventh of its variance."""
     for seed in range(RELEASES):
         rows, found, _ = released(judges.spending(9, 0.25, 1.5), 5574, seed)
-        assert not found.rebounded.any()
         off = off_by(rows, found)
         assert (off[1:] < 1.35).all()
         assert off[0] < 1.35 or found.undetermined[0]

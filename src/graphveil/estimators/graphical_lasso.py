@@ -6,14 +6,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil import _validation
-from graphveil._random import generator_for
 from graphveil.estimators._paper_mode import PaperModeEstimator
 from graphveil.exceptions import InvalidParameter
 from graphveil.ledger.account import LedgerLike
-from graphveil.recovery.edge_intervals import EdgeIntervals, edge_intervals
+from graphveil.recovery.analysis import Analysis
+from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import recover
-from graphveil.recovery.network import Network, find_network
-from graphveil.recovery.noise_model import NoisyCovariance
+from graphveil.recovery.network import Network
 from graphveil.released.release import Release
 from graphveil.solvers._admm import admm
 from graphveil.solvers._graphical_lasso import graphical_lasso
@@ -73,7 +72,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
     """
 
     alpha_: Any
-    _noisy: NoisyCovariance | None
+    _analysis: Analysis | None
     _network: Network | None
 
     def __init__(
@@ -116,18 +115,18 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         self.max_iter = max_iter
 
     def _estimate(self, release: Release) -> None:
-        self._noisy = self._network = None
+        self._analysis = self._network = None
         if release.event.mechanism == "paper":
             self.alpha_ = self._require_number_alpha()
             solution = admm(release.second_moment, self.alpha_, rho=self.rho, max_iter=self.max_iter)
             self.location_, self.n_eff_ = release.moment_center, release.n_eff
         else:
             found, alpha = recover(release), self._check_alpha()
-            self.location_, self.n_eff_, self._noisy = found.location, found.n_eff, found.noisy
+            self.location_, self.n_eff_, self._analysis = found.location, found.n_eff, Analysis(release, found)
             sd = np.sqrt(found.covariance.diagonal())
             scale = np.outer(sd, sd)  # from penalties of correlations to those of covariances
             if isinstance(alpha, str):
-                self._network = network = self._find_network(found.noisy, alpha)
+                self._network = network = self._analysis.find_network(alpha)
                 solution, self.alpha_ = network.solution, network.penalties / scale
             else:
                 self.alpha_ = alpha
@@ -157,16 +156,9 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         """
         check_is_fitted(self, "precision_")
         level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
-        if self._noisy is None:
+        if self._analysis is None:
             raise InvalidParameter('Intervals need mechanism="default": the paper\'s noise is not denoised.')
-        if self._network is None:
-            self._network = self._find_network(self._noisy, "auto")
-        generator = generator_for(self.release_.checksum, "edges")
-        names = self.release_.column_names
-        return edge_intervals(self._noisy, self._network, self.n_eff_, level, generator, names)
-
-    def _find_network(self, noisy: NoisyCovariance, choice: str) -> Network:
-        return find_network(noisy, self.n_eff_, choice, generator_for(self.release_.checksum, "network"))
+        return self._analysis.find_intervals(level, self._network)
 
     def _check_alpha(self) -> Any:
         rule = 'a positive number, a symmetric matrix of numbers ≥ 0, "auto" or "ebic"'

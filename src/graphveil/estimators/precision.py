@@ -43,9 +43,8 @@ class PrivatePrecision(BatchFitMixin, GaussianModelMixin):
     location_ : (p,) array
     n_eff_ : float
         Number of noise-free rows that would give an equally accurate estimate.
-    undetermined_, rebounded_ : (p,) arrays of bool
-        Columns whose standard deviation may be off by more than a factor of 1.2; columns that were given narrower
-        bounds privately.
+    undetermined_ : (p,) array of bool
+        Columns whose standard deviation may be off by more than a factor of 1.2.
     release_ : Release
         Save it: everything can be computed from it again, for free.
     privacy_ : ReleaseEvent
@@ -69,4 +68,4 @@ class PrivatePrecision(BatchFitMixin, GaussianModelMixin):
         found = recover(release)
         self.precision_, self.covariance_ = found.precision, found.covariance
         self.location_, self.n_eff_ = found.location, found.n_eff
-        self.undetermined_, self.rebounded_ = found.undetermined, found.rebounded
+        self.undetermined_ = found.undetermined

@@ -14,8 +14,9 @@ Why it is made like this (measured: ``docs/accuracy.md``):
 3. *One account.* Clipping makes the variance of a skewed column too small, and the next whitening would blow it up, so
    that even more is clipped. So after every round the variances are settled by all answers about them together
    (:mod:`graphveil.recovery.column_variances`), and what remains unsure is kept beside them.
-4. *ClippedTail.* In the last round, what clipping cut off is asked for as a second matrix, where that can be seen.
-5. *Narrower bounds* are looked for only where the first round has seen nothing of a column.
+4. *Clipped tail.* In the last round, what clipping cut off is asked for as a second matrix, where that can be seen.
+5. *Bulk.* Where the first round has seen next to nothing of a column, because its bounds are far too wide, counts of
+   cells tell where nearly all of its rows lie, and the second round looks there. Its bounds stay what they are.
 """
 
 from collections.abc import Generator
@@ -26,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.recovery.clipping_radius import Radius, choose_radius, norm_edges
-from graphveil.recovery.column_scales import Columns, column_rounds, narrower_bounds
+from graphveil.recovery.column_scales import Bulk, Columns, column_rounds, count_bulk
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
+from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
 from graphveil.recovery.shrinkage import DETECTION, Denoised, denoise, positive_upward_biased, refined_trace_sd
 from graphveil.released.answers import Answer
@@ -39,20 +41,6 @@ __all__ = ["RoundState", "adaptive_rounds"]
 
 Vector = NDArray[np.float64]
 
-_CLEAR = ((0.08, 0.22, 0.70), 0.06)  # rounds, of what the columns leave over; histogram of norms, of a round
-_NOISY = ((0.15, 0.25, 0.60), 0.10)  # where the first histogram would be too noisy otherwise
-_BLIND = 0.03  # a count that is noisier than this share of the rows says nothing about their norms
-_EXCESS = 0.06  # of the last round: what clipping cut off
-_UNSEEN = 2.0  # standard deviations of a round's noise: a variance below was not seen
-_WORTH = 0.05  # a loss for which it matters whether it is even
-_LEAST_FEARED = 0.3  # of a loss that looks even
-_MOSTLY_EVEN = 0.5  # of a loss: then the excess has nothing to tell
-_HARDLY = 3.0  # standard deviations of its noise that a variance must have to be believed
-_SHARPEST = 1.25  # of the noise that some columns have beyond that of most, no eigenvalue is taken to be below,
-_OTHERWISE = 0.3  # nor half of this: standard deviation of how else what was lost may be correlated
-_DOUBT = 0.03  # a chance of being off by more than a factor of 1.2 that is told (chosen on open tables)
-_CONSTANT = 1.0  # appended to whitened rows, whose columns have variance about 1
-_GUESS = 1.5  # radius of whitened rows, in √p, where nothing can be known of their norms
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
 
 
@@ -80,17 +68,19 @@ class RoundState:
         Share of what clipping takes that may be missing from some columns more than from others.
     relative_sd : (p,) array
         Standard deviations of the logarithms of the variances.
+    fourth : (p,) array
+        Fourth moments over squared second ones; 3 for a dense column.
     undetermined : (p,) array of bool
         Columns whose standard deviation may be off by more than a factor of 1.2.
     denoised : Denoised
         The last round.
-    n_eff : float
     """
 
     covariance: Vector
     location: Vector
     columns: Columns
     relative_sd: Vector
+    fourth: Vector
     undetermined: NDArray[np.bool_]
     whitened: Vector
     unwhiten: Vector
@@ -100,7 +90,6 @@ class RoundState:
     kurtosis: float
     feared: float
     denoised: Denoised
-    n_eff: float
 
     @property
     def noisy(self) -> Vector:
@@ -125,8 +114,7 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
     start = columns.variance
     if inputs.has_bounds:
         known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), [])
-        # Where no norms will be asked for, a column that is scaled by too little is clipped without anyone knowing.
-        start = known.scale if histogram else known.variance * np.maximum(known.relative_sd, 1.0)
+        start = known.scale if histogram else known.variance
     location, whiten = columns.location, np.diag(start**-0.5)
     feared, views = 1.0, list[RoundView]()
     for number, part in enumerate(parts):
@@ -139,27 +127,25 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
         if histogram:
             edges = norm_edges(p, cap, inputs.noise(histogram * share))
             (norms,) = yield [(NormCounts(row_map, edges.inner), histogram * share)]
-            excess = _EXCESS * share if last and feared > _MOSTLY_EVEN else 0.0
+            excess = PROTOCOL.tail_share * share if last and feared == 1.0 else 0.0
             rest = (1.0 - histogram) * share
             radius = choose_radius(
                 norms.values["counts"], norms.sd("counts"), edges, p, inputs.noise(rest - excess), feared
             )
             questions = _questions(inputs, row_map, radius, rest, excess)
         else:
-            guess = min(cap, _GUESS * np.sqrt(p)) if inputs.has_bounds else cap
+            guess = min(cap, PROTOCOL.blind_radius * np.sqrt(p)) if inputs.has_bounds else cap
             radius = Radius(guess, 1.0, 0.0, np.sqrt(p), 1.0, np.array([guess]), np.ones(1))
             questions = _questions(inputs, row_map, radius, share, 0.0)
         answers = yield questions
         round_ = _WhitenedMoments.of(inputs, answers, radius)
         views.append(round_.view)
-        if first and not last and inputs.has_bounds and not inputs.centred:
-            unseen = round_.view.variance < _UNSEEN * round_.view.sd
-            columns, spent = yield from narrower_bounds(columns, inputs, unseen)
-            left -= spent
         known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), views)
         estimate = _update_estimate(inputs, columns, round_, known, radius, first=first, last=last)
-        if first and columns.rebounded.any():
-            estimate, views = _restart_columns(estimate, columns), [_forget_columns(views[0], columns)]
+        if first and not last and inputs.has_bounds and not inputs.centred:
+            bulk, spent = yield from count_bulk(inputs, known.relative_sd > PROTOCOL.drowned)
+            left -= spent
+            estimate = _look_at_bulk(estimate, bulk)
         location, whiten = estimate.location, _principal_whitening(estimate.covariance)
         feared = estimate.feared
     return estimate
@@ -170,8 +156,8 @@ def _round_shares(inputs: ProtocolInputs, left: float) -> tuple[tuple[float, ...
 
     With a public norm only and histograms that would say nothing, one round at that norm is better.
     """
-    for rounds, histogram in (_CLEAR, _NOISY):
-        if inputs.noise(histogram * rounds[0] * left) < _BLIND:
+    for rounds, histogram in (PROTOCOL.clear_rounds, PROTOCOL.noisy_rounds):
+        if inputs.noise(histogram * rounds[0] * left) < PROTOCOL.largest_count_noise:
             return rounds, histogram
     return (1.0,), 0.0
 
@@ -179,24 +165,19 @@ def _round_shares(inputs: ProtocolInputs, left: float) -> tuple[tuple[float, ...
 def _questions(inputs: ProtocolInputs, row_map: RowMap, radius: Radius, share: float, excess: float) -> QueryBatch:
     """Moments at the radius that the norms suggest, and the excess where it can be seen."""
     outer = radius.reach_of_excess(inputs.n_features, inputs.noise(excess)) if excess else None
-    constant = 0.0 if inputs.centred else min(_CONSTANT, radius.value)
+    constant = 0.0 if inputs.centred else min(PROTOCOL.constant, radius.value)
     moments = Moments(radius.value, constant, row_map)
     if outer is None:
         return [(moments, share)]
     return [(moments, share - excess), (ClippedTail(row_map, radius.value, outer), excess)]
 
 
-def _restart_columns(estimate: RoundState, columns: Columns) -> RoundState:
-    """An estimate that knows of columns with narrower bounds what was asked inside of these, and nothing else."""
-    new = columns.rebounded
-    covariance = np.where(new[:, None] | new, 0.0, estimate.covariance)
-    covariance[new, new] = positive_upward_biased(columns.variance[new], columns.sd[new])
-    return replace(estimate, covariance=covariance, location=np.where(new, columns.location, estimate.location))
-
-
-def _forget_columns(view: RoundView, columns: Columns) -> RoundView:
-    """A view without columns that were given narrower bounds since."""
-    return replace(view, sd=np.where(columns.rebounded, np.inf, view.sd))
+def _look_at_bulk(estimate: RoundState, bulk: Bulk) -> RoundState:
+    """An estimate whose next round looks at drowned columns where nearly all of their rows lie."""
+    found = bulk.half**2 < np.diag(estimate.covariance)
+    covariance = np.where(found[:, None] | found, 0.0, estimate.covariance)
+    covariance[found, found] = bulk.half[found] ** 2
+    return replace(estimate, covariance=covariance, location=np.where(found, bulk.middle, estimate.location))
 
 
 @dataclass(frozen=True)
@@ -209,6 +190,8 @@ class _WhitenedMoments:
     back: Vector
     location: Vector
     view: RoundView
+    tail: Vector | None = None
+    tail_sd: float = 0.0
 
     @classmethod
     def of(cls, inputs: ProtocolInputs, answers: list[Answer], radius: Radius) -> "_WhitenedMoments":
@@ -245,13 +228,15 @@ class _WhitenedMoments:
         if len(answers) > 1:
             cut_off, asked = answers[1], answers[1].query
             assert isinstance(asked, ClippedTail)
+            tail, tail_sd = MomentLayout(p, None).refined(cut_off.values, 0.0), cut_off.sd("diagonal")
             view = replace(
                 view,
                 outer=asked.outer,
                 within=radius.within(asked.outer),
-                excess=_diagonal(back, MomentLayout(p, None).refined(cut_off.values, 0.0)),
-                excess_sd=cut_off.sd("diagonal") * view.scale,
+                excess=_diagonal(back, tail),
+                excess_sd=tail_sd * view.scale,
             )
+            return cls(noisy, sd, spread, back, location, view, tail, tail_sd)
         return cls(noisy, sd, spread, back, location, view)
 
 
@@ -282,44 +267,65 @@ def _update_estimate(
     variance, noise = np.diag(covariance), sd * found.view.scale
     settled = known.variance if last else known.scale
     if radius.reach.size == 1:  # no norms were asked for, and nothing is known of what was clipped: err upwards
-        settled = positive_upward_biased(
-            known.variance, np.hypot(0.5 * found.view.sd, known.relative_sd * known.variance)
-        )
+        settled = positive_upward_biased(known.variance, PROTOCOL.blind_noise * found.view.sd)
     scale = np.sqrt(settled / variance)
     covariance = covariance * scale[:, None] * scale
+    if found.tail is not None:
+        seen = (1.0 - known.common) * along**2 * np.diag(result.matrix)
+        covariance = _give_back_along_axes(covariance, found, seen)
+        again = np.sqrt(settled / np.diag(covariance))
+        covariance = covariance * again[:, None] * again
     missing = np.clip(1.0 - _diagonal(back, whitened) / known.variance, 0.0, 1.0)
     if last:
         covariance = _floor_spectrum_at_noise(covariance, noise / variance, missing)
+    drowned = PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance)
+    relied = radius.lost > PROTOCOL.least_loss and known.even > PROTOCOL.even_chance
     heavy = max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0)
     return RoundState(
         covariance=_symmetric(covariance),
         location=found.location,
         columns=columns,
         relative_sd=known.relative_sd,
-        undetermined=(known.doubtful > _DOUBT) | (_HARDLY * noise * scale**2 > np.diag(covariance)),
+        fourth=known.fourth,
+        undetermined=(known.doubtful > PROTOCOL.doubt) | drowned,
         whitened=whitened,
         unwhiten=scale[:, None] * back,
         spread=found.spread,
         noise=sd,
         single=_single_errors(covariance, known.fourth, missing, n),
         kurtosis=min(radius.kurtosis, 1.0) + heavy,
-        feared=max(_LEAST_FEARED, 1.0 - known.part) if radius.lost > _WORTH and not first else 1.0,
+        feared=PROTOCOL.least_feared if relied and not first else 1.0,
         denoised=result,
-        n_eff=float(1.0 / (1.0 / n + result.relative_sd**2 / 2.0)),
     )
+
+
+def _give_back_along_axes(covariance: Vector, found: _WhitenedMoments, seen: Vector) -> Vector:
+    """A covariance with more along axes of which the clipped tail holds more than the columns' losses explain.
+
+    Two columns may be almost collinear but in a few rows, and clipping takes most of what is left between them, though
+    little of either. ``seen`` is what the round has along each axis.
+    """
+    assert found.tail is not None
+    p, view, forth = seen.size, found.view, np.asarray(np.linalg.inv(found.back), dtype=np.float64)
+    full = _diagonal(forth, covariance)
+    gap = np.diag(found.tail) - (full - seen) * view.within / max(view.lost, 1e-9)
+    noise = 2.0 * np.log(max(p, 2)) * found.tail_sd**2  # of p axes without a gap, none is expected to show a larger one
+    grown = np.where(gap > 0.0, np.maximum(gap - noise / np.maximum(gap, 1e-300), 0.0), 0.0) / full
+    axes = np.eye(p) + (found.back * (np.sqrt(1.0 + grown) - 1.0)) @ forth
+    return np.asarray(axes @ covariance @ axes.T)
 
 
 def _single_errors(covariance: Vector, fourth: Vector, missing: Vector, n: int) -> Vector:
     """Variances of the errors of single entries, beside noise and the sampling of Gaussian rows.
 
     Shares ℓ_i and ℓ_j of two columns are missing, and may have been correlated otherwise than the rest: by √(ℓ_i ℓ_j)
-    times ``_OTHERWISE``. And events at distances D_i and D_j that meet in a share q of the rows have the covariance
-    q D_i D_j, which has the variance q D_i² D_j²/n.
+    times ``lost_correlation``. And events at distances D_i and D_j that meet in a share q of the rows have the
+    covariance q D_i D_j, which has the variance q D_i² D_j²/n.
     """
     variance = np.diag(covariance)
     far = np.sqrt(variance * np.maximum(fourth - 3.0, 0.0))
     lost = missing * variance  # ℓ v
-    errors = _OTHERWISE**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
+    errors = PROTOCOL.lost_correlation**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
     np.fill_diagonal(errors, 0.0)  # variances have an account of their own, and no say in correlations
     return np.asarray(errors)
 
@@ -332,7 +338,7 @@ def _floor_spectrum_at_noise(covariance: Vector, blur: Vector, missing: Vector) 
     one. What is common to all columns was denoised.
     """
     beyond = np.sqrt(np.maximum(blur**2 - np.median(blur) ** 2, 0.0))
-    least = np.hypot(_SHARPEST * beyond, _OTHERWISE / 2.0 * missing)
+    least = np.hypot(PROTOCOL.sharpest * beyond, PROTOCOL.lost_correlation / 2.0 * missing)
     sd = np.sqrt(np.diag(covariance))
     correlation = covariance / np.outer(sd, sd)
     with suppress(np.linalg.LinAlgError):

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil.recovery.parameters import PROTOCOL
+
 __all__ = ["TOLERATED", "Prior", "RoundView", "VariancePosterior", "settle_variances", "variance_prior"]
 
 Vector = NDArray[np.float64]
@@ -36,13 +38,9 @@ _FAR = (0.01, 0.05, 0.2, 0.5)  # shares of columns that have their variance far 
 _MOST_OCTAVES = 14  # of D²/b, from 2 on; as far as the bounds reach
 # Squares about D² and the parts of the variance there: all at one distance, or a tail over three octaves.
 _SHAPES = (((0.7, 0.5), (1.4, 0.5)), ((0.2, 0.25), (1.0, 0.4), (5.0, 0.35)))
+Shape = tuple[tuple[float, float], ...]
 
-# How far the law of losses is to be trusted: it is off by this share of what it says was lost (a standard deviation),
-# and by twice that of the excess and of what all columns lost. With 0.25 more columns are flagged and more are missed
-# (benchmarks/judges.py, open tables).
-_CRUDE = 0.15
-_CRUDENESS = ((-1.4, -0.98), (0.0, 0.0), (1.4, -0.98))  # three standard normal points and their log density
-_UNSEEN = 0.5  # of what all columns lost in an earlier round: its norms were the noisier ones
+_NORMAL = ((-1.4, -0.98), (0.0, 0.0), (1.4, -0.98))  # three points of a standard normal law, and its log density
 _ORDINARY = 2.0  # D² beyond the other columns' that a dense column has: E z⁴ - 1 of a normal one
 
 _SPREADS = (0.3, 1.0, 2.5)  # standard deviations that log v may have among columns: alike, similar, anything
@@ -88,18 +86,17 @@ class RoundView:
         known = min(self.gaussian, self.lost)
         return min(known + part * (self.lost - known), 0.95)
 
-    def left(self, squares: Vector, shape: int) -> Vector:
+    def left(self, squares: Vector, shape: Shape) -> Vector:
         """Share that clipping leaves of a variance at D²/b = ``squares``, relative to that of a dense column."""
         ordinary = min(1.0, self.radius**2 / (self.typical**2 + _ORDINARY))
         parts = [
-            share * np.minimum(1.0, self.radius**2 / (factor * squares + self.typical**2))
-            for factor, share in _SHAPES[shape]
+            share * np.minimum(1.0, self.radius**2 / (factor * squares + self.typical**2)) for factor, share in shape
         ]
         return np.asarray(np.minimum(np.sum(parts, axis=0) / ordinary, 1.0))
 
-    def taken(self, squares: Vector, shape: int) -> Vector:
+    def taken(self, squares: Vector, shape: Shape) -> Vector:
         """Share that clipping took within reach of the excess, beyond that of a dense column."""
-        parts = [share * self._cut(factor * squares + self.typical**2) for factor, share in _SHAPES[shape]]
+        parts = [share * self._cut(factor * squares + self.typical**2) for factor, share in shape]
         dense = self._cut(np.array(self.typical**2 + _ORDINARY))
         return np.asarray(np.maximum(np.sum(parts, axis=0) - dense, 0.0))
 
@@ -128,6 +125,8 @@ class VariancePosterior:
         Share that all columns lost alike in the last round.
     part : float
         The part of the loss beyond Gaussian rows' that is common.
+    even : float
+        Probability that at least two thirds of it are.
     """
 
     variance: Vector
@@ -137,6 +136,7 @@ class VariancePosterior:
     fourth: Vector
     common: float
     part: float
+    even: float
 
 
 def variance_prior(variance: Vector, sd: Vector) -> Prior:
@@ -180,11 +180,14 @@ def settle_variances(
     if not views:
         log_v = np.log(np.maximum(variance, 0.0) + 5.0 * sd)[:, None] + np.linspace(np.log(1e-3), 0.0, 200)
         log_weight = np.interp(log_v, *prior) + _log_fit(variance[:, None], np.exp(log_v), sd[:, None])
-        return _summary(np.exp(log_v), log_weight, np.full(variance.size, 3.0), 0.0, 0.0)
+        return _summary(np.exp(log_v), log_weight, np.full(variance.size, 3.0), 0.0, np.zeros(len(_EVEN)))
     last = views[-1]
     farthest = float(np.max(reach / last.scale, where=np.isfinite(sd), initial=1.0))
     octaves = 2.0 ** np.arange(1, 1 + int(np.clip(np.ceil(np.log2(2.0 * farthest)), 1, _MOST_OCTAVES)))
-    squares = np.append(0.0, octaves)  # of D²/b in the last round; 0 stands for dense
+    # Of D²/b in the last round: 0 stands for dense, then any octave, and in the end the farther bound.
+    squares = np.zeros((variance.size, octaves.size + 2))
+    squares[:, 1:-1] = octaves
+    squares[:, -1] = np.where(np.isfinite(sd), reach / last.scale, 0.0)
     cells = [_cells(variance, sd, prior, reach, views, squares, part) for part in _EVEN]
     # Every cell has its evidence summed over (v, D) of all columns, for every share of columns that are far out.
     evidence = np.empty((len(_EVEN), len(_FAR)))
@@ -210,7 +213,7 @@ def settle_variances(
     by_part = common.sum(axis=1)
     lost = float(by_part @ [last.common_loss(part) for part in _EVEN])
     with np.errstate(divide="ignore"):
-        return _summary(v, np.log(weight), fourth, lost, float(by_part @ np.array(_EVEN)))
+        return _summary(v, np.log(weight), fourth, lost, by_part)
 
 
 def _cells(
@@ -220,26 +223,31 @@ def _cells(
     last = views[-1]
     left, left_log = _left(last)
     own, own_sd = (values[:, None, None, None] for values in (variance, sd))
-    distance = squares[None, None, :, None] * last.scale[:, None, None, None]
+    distance = squares[:, None, :, None] * last.scale[:, None, None, None]
+    at_bound = np.arange(squares.shape[1]) == squares.shape[1] - 1
     common = last.common_loss(part)
     values, logs = [], []
-    for shape in range(len(_SHAPES)):
-        share = last.left(squares, shape)
-        crude, crude_log = np.array(_CRUDENESS).T
+    for shape in _SHAPES:
+        share = np.where(at_bound, last.left(squares, PROTOCOL.at_bound_parts), last.left(squares, shape))
+        crude, crude_log = np.array(_NORMAL).T
         # Where hardly anything is left, a law of losses is not off by more than a factor of e.
-        factor = np.exp(_CRUDE * np.minimum(1.0 / share - 1.0, 6.0)[:, None] * crude) / share[:, None]
-        v = left[:, :, None, None] / (1.0 - common) * factor
+        factor = np.exp(PROTOCOL.crudeness * np.minimum(1.0 / share - 1.0, 6.0)[..., None] * crude) / share[..., None]
+        v = left[:, :, None, None] / (1.0 - common) * factor[:, None]
         log_weight = left_log[:, :, None, None] + crude_log + np.interp(np.log(v), *prior) + _log_fit(own, v, own_sd)
         for view in views[:-1]:
-            mean = (1.0 - view.common_loss(part)) * view.left(distance / view.scale[:, None, None, None], shape) * v
-            off = _CRUDE * (v - mean) + _UNSEEN * view.common_loss(part) * mean
+            then = distance / view.scale[:, None, None, None]
+            leaves = np.where(at_bound[:, None], view.left(then, PROTOCOL.at_bound_parts), view.left(then, shape))
+            mean = (1.0 - view.common_loss(part)) * leaves * v
+            off = PROTOCOL.crudeness * (v - mean) + PROTOCOL.earlier_crudeness * view.common_loss(part) * mean
             log_weight = log_weight + _log_seen(view.variance, mean, view.sd, off)
         if last.excess is not None and last.excess_sd is not None:
             alike = common * last.within / max(last.lost, 1e-9)
-            mean = (alike + (1.0 - common) * last.taken(squares, shape)[:, None]) * v
-            log_weight = log_weight + _log_seen(last.excess, mean, last.excess_sd, 2.0 * _CRUDE * mean)
+            taken = np.where(at_bound, last.taken(squares, PROTOCOL.at_bound_parts), last.taken(squares, shape))
+            mean = (alike + (1.0 - common) * taken[:, None, :, None]) * v
+            log_weight = log_weight + _log_seen(last.excess, mean, last.excess_sd, 2.0 * PROTOCOL.crudeness * mean)
         far = (distance <= 2.0 * reach[:, None, None, None]) & (distance >= v) & np.isfinite(own_sd)
-        logs.append(np.where(far | (squares == 0.0)[:, None], log_weight, -np.inf))
+        dense = np.arange(squares.shape[1])[:, None] == 0
+        logs.append(np.where(far | dense, log_weight, -np.inf))
         values.append(v)
     log_weight = np.concatenate(logs, axis=3)
     return np.concatenate(values, axis=3), log_weight, np.isfinite(log_weight).any(axis=(1, 3))
@@ -255,10 +263,11 @@ def _left(view: RoundView) -> tuple[Vector, Vector]:
 
 
 def _chances(possible: NDArray[np.bool_], rate: float) -> Vector:
-    """Log prior of D: dense, or with chance ``rate`` any octave that is possible."""
-    count = np.maximum(possible[:, 1:].sum(axis=1), 1)
+    """Log prior of D: dense, or with chance ``rate`` any octave that is possible, or the farther bound."""
+    count = np.maximum(possible[:, 1:-1].sum(axis=1), 1)
     chance = np.repeat(np.log(rate / count)[:, None], possible.shape[1], axis=1)
-    chance[:, 0] = np.log(1.0 - rate)
+    chance[:, 0] = np.log(1.0 - rate * (1.0 + PROTOCOL.at_bound))
+    chance[:, -1] = np.log(rate * PROTOCOL.at_bound)
     return np.asarray(chance[:, None, :, None])
 
 
@@ -281,7 +290,7 @@ def _log_fit(seen: Vector, mean: Vector, sd: Vector) -> Vector:
     return -np.where(score < 4.0, 0.5 * score**2, 4.0 * score - 8.0)
 
 
-def _summary(v: Vector, log_weight: Vector, fourth: Vector, common: float, part: float) -> VariancePosterior:
+def _summary(v: Vector, log_weight: Vector, fourth: Vector, common: float, by_part: Vector) -> VariancePosterior:
     weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
     weight /= weight.sum(axis=1, keepdims=True)
     log_v = np.log(v)
@@ -292,9 +301,10 @@ def _summary(v: Vector, log_weight: Vector, fourth: Vector, common: float, part:
     return VariancePosterior(
         variance=best,
         scale=np.exp(mean + spread),
-        relative_sd=np.hypot(spread, 2.0 * _CRUDE * common),
+        relative_sd=np.hypot(spread, 2.0 * PROTOCOL.crudeness * common),
         doubtful=(weight * off).sum(axis=1),
         fourth=fourth,
         common=common,
-        part=part,
+        part=float(by_part @ _EVEN),
+        even=float(by_part[np.array(_EVEN) > 0.66].sum()),
     )

@@ -36,12 +36,6 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
             "As far as the release can tell, these columns are collinear. Do not interpret partial correlations "
             f"among them: {_list_columns(release, which)}. Leave one out."
         )
-    if found.rebounded.any():
-        said.append(
-            "For these columns, narrower bounds were found privately, within the budget. Results describe the "
-            "columns as clipped to them: "
-            f"{_list_columns(release, found.rebounded, _windows(found))}."
-        )
     return said
 
 
@@ -75,14 +69,7 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
     return said
 
 
-def _list_columns(release: Release, which: NDArray[np.bool_], remarks: list[str] | None = None, most: int = 12) -> str:
+def _list_columns(release: Release, which: NDArray[np.bool_], most: int = 12) -> str:
     names = [name if len(name) <= 60 else name[:59] + "…" for name in release.column_names]
-    named = [name + remark for name, remark in zip(names, remarks or [""] * len(names), strict=True)]
-    found = [name for name, wanted in zip(named, which, strict=True) if wanted]
+    found = [name for name, wanted in zip(names, which, strict=True) if wanted]
     return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")
-
-
-def _windows(found: "Estimate") -> list[str]:
-    """The bounds of every column in words."""
-    low, high = found.bounds if found.bounds is not None else np.full((2, len(found.covariance)), np.nan)
-    return [f" ({a:.4g} to {b:.4g})" for a, b in zip(low, high, strict=True)]

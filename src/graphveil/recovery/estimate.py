@@ -43,15 +43,15 @@ class Estimate:
         The point about which the covariance is taken.
     n_eff : float
         Number of noise-free rows that would give an equally accurate estimate. Below p, edges are not reliable.
+    location_sd : (p,) array
+        Standard deviations of the location, due to noise and to sampling.
     relative_sd : (p,) array
         Standard deviations of the logarithms of the variances, due to noise and to what clipping may have removed. Half
         of it is the relative standard deviation of a column's scale, and so of its regression coefficients.
+    fourth_moment : (p,) array
+        Fourth central moments divided by squared variances, as far as they are known; 3 for a dense column.
     undetermined : (p,) array of bool
         Columns whose standard deviation may be off by more than a factor of 1.2. Narrower public bounds would help.
-    rebounded : (p,) array of bool
-        Columns that were clipped to narrower, privately found bounds; the estimate describes them as clipped.
-    bounds : (2, p) array or None
-        The lower and upper bounds to which the columns were clipped; None if only their norm is bounded.
     flat : bool
         The release shows no structure above its noise.
     unresolved : bool
@@ -68,10 +68,10 @@ class Estimate:
     covariance: NDArray[np.float64]
     location: NDArray[np.float64]
     n_eff: float
+    location_sd: NDArray[np.float64]
     relative_sd: NDArray[np.float64]
+    fourth_moment: NDArray[np.float64]
     undetermined: NDArray[np.bool_]
-    rebounded: NDArray[np.bool_]
-    bounds: NDArray[np.float64] | None
     flat: bool
     unresolved: bool
     saturated: bool
@@ -97,15 +97,24 @@ class Estimate:
         return np.asarray(self.covariance / np.outer(scale, scale))
 
     @property
+    def variance_sd(self) -> NDArray[np.float64]:
+        """Standard deviations of the variances: noise, what clipping may have taken, and sampling."""
+        sampling = (self.fourth_moment - 1.0) * self.noisy.sampling
+        return np.asarray(np.diag(self.covariance) * np.sqrt(self.relative_sd**2 + sampling))
+
+    @property
+    def correlation_sd(self) -> NDArray[np.float64]:
+        """Standard deviations of the correlations, to first order, from the same; 0 on the diagonal."""
+        return self.noisy.correlation_sd
+
+    @property
     def partial_correlations(self) -> NDArray[np.float64]:
         """Correlations of pairs when all other columns are known; 1 on the diagonal."""
         return partial_correlations(self.precision)
 
     def __repr__(self) -> str:
         notes = [name for name in ("flat", "unresolved", "saturated") if getattr(self, name)]
-        notes += [
-            f"{name}: {found.sum()}" for name in ("undetermined", "rebounded") if (found := getattr(self, name)).any()
-        ]
+        notes += [f"undetermined: {self.undetermined.sum()}"] if self.undetermined.any() else []
         facts = [f"{len(self.covariance)} columns", f"n_eff = {self.n_eff:.4g}", *notes]
         return f"<Estimate: {', '.join(facts)}>"
 
@@ -161,11 +170,11 @@ def estimate_release(release: Release) -> Estimate:
         return Estimate(
             covariance=estimate.covariance * scale,
             location=_clamp_to_bounds(release, centre + half * estimate.location),
-            n_eff=estimate.n_eff,
+            n_eff=release.n_eff,
+            location_sd=_location_sd(release, estimate.covariance * scale, 1.0 / release.n_samples),
             relative_sd=estimate.relative_sd,
+            fourth_moment=estimate.fourth,
             undetermined=estimate.undetermined,
-            rebounded=estimate.columns.rebounded,
-            bounds=_bounds(release, estimate),
             flat=estimate.denoised.flat,
             unresolved=estimate.denoised.unresolved,
             saturated=_fills_norm(release, estimate.covariance, estimate.location),
@@ -188,10 +197,10 @@ def estimate_release(release: Release) -> Estimate:
         covariance=result.matrix * scale,
         location=_clamp_to_bounds(release, release.moment_center),
         n_eff=release.n_eff,
+        location_sd=_location_sd(release, result.matrix * scale, 1.0 / release.n_samples),
         relative_sd=relative_sd,
+        fourth_moment=np.full(p, 3.0),
         undetermined=relative_sd > _UNDETERMINED,
-        rebounded=np.zeros(p, dtype=bool),
-        bounds=_bounds(release),
         flat=result.flat,
         unresolved=result.unresolved,
         saturated=_fills_norm(release, result.matrix, (release.moment_center - centre) / half),
@@ -230,17 +239,24 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
     return Estimate(
         covariance=covariance,
         location=_clamp_to_bounds(release, release.moment_center),
-        n_eff=float(1.0 / np.sum(weights**2 / [found.n_eff for found in parts])),
+        n_eff=release.n_eff,
+        location_sd=_location_sd(
+            release, covariance, float(np.sum(weights**2 / [part.n_samples for part in release.parts]))
+        ),
         relative_sd=relative_sd,
+        fourth_moment=np.max([found.fourth_moment for found in parts], axis=0),
         undetermined=(relative_sd > _UNDETERMINED) | np.any([found.undetermined for found in parts], axis=0),
-        rebounded=np.any([found.rebounded for found in parts], axis=0),
-        bounds=_bounds(release),
         flat=result.flat,
         unresolved=result.unresolved,
         saturated=_fills_norm(release, covariance / np.outer(half, half), (release.moment_center - centre) / half),
         columns=release.columns,
         noisy=NoisyCovariance(noisy, privacy, covariance, sampling, single),
     )
+
+
+def _location_sd(release: Release, covariance: NDArray[np.float64], sampling: float) -> NDArray[np.float64]:
+    """Of the mean, from noise and from sampling, whose variance is ``sampling`` times that of the rows."""
+    return np.sqrt(np.diag(release.location_noise) + sampling * np.diag(covariance))
 
 
 def _fills_norm(release: Release, covariance: NDArray[np.float64], location: NDArray[np.float64]) -> bool:
@@ -256,17 +272,6 @@ def _clamp_to_bounds(release: Release, location: NDArray[np.float64]) -> NDArray
         return location
     low, high = (np.asarray(end, dtype=np.float64) for end in release.domain.bounds)
     return np.asarray(np.clip(location, np.minimum(low, release.scaling[0]), np.maximum(high, release.scaling[0])))
-
-
-def _bounds(release: Release, estimate: RoundState | None = None) -> NDArray[np.float64] | None:
-    """Bounds to which columns were cut, in user's units."""
-    if release.domain.bounds is None:
-        return None
-    centre, half = release.scaling
-    if estimate is None:
-        return np.stack([centre - half, centre + half])
-    unit = RowGrid.of(release.domain, None).unit
-    return np.stack([centre + half * estimate.columns.low * unit, centre + half * estimate.columns.high * unit])
 
 
 def _is_same_query(asked: Query, recorded: Query) -> bool:

@@ -46,9 +46,32 @@ class NoisyCovariance:
     @cached_property
     def entry_sd(self) -> Matrix:
         """Standard deviation of the noise of each entry."""
-        noise = [*((back @ back.T, sd**2 / 2.0) for back, sd in self.privacy), (self.denoised, self.sampling)]
-        variance = sum(size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in noise)
+        variance = sum(size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in self._grams)
         return np.asarray(np.sqrt(variance + self.single))
+
+    @property
+    def correlation_sd(self) -> Matrix:
+        """Standard deviation of the noise of each correlation, to first order."""
+        sd = np.sqrt(self.denoised.diagonal())
+        scale = 1.0 / np.outer(sd, sd)
+        r = self.denoised * scale
+        variance = np.broadcast_to(self.single, r.shape) * scale**2
+        for gram, size in self._grams:
+            # r moves with the entry ij by 1/√(C_ii C_jj) and with ii by -r/(2 C_ii); entries ij and kl have covariance
+            # size (G_ik G_jl + G_il G_jk).
+            K = gram * scale
+            own = K.diagonal()
+            both, squares = own[:, None] + own, own[:, None] ** 2 + own**2
+            variance = variance + size * (
+                np.outer(own, own) + K**2 - 2.0 * r * K * both + r**2 * (squares / 2.0 + K**2)
+            )
+        np.fill_diagonal(variance, 0.0)
+        return np.sqrt(np.maximum(variance, 0.0))
+
+    @property
+    def _grams(self) -> list[tuple[Matrix, float]]:
+        """Pairs (G, size), for privacy and for sampling."""
+        return [*((back @ back.T, sd**2 / 2.0) for back, sd in self.privacy), (self.denoised, self.sampling)]
 
     def precision_noise(self, precision: Matrix) -> list[tuple[Matrix, float]]:
         """The noise of Θ(Y - Σ)Θ, to first order that of an inverse of Y.

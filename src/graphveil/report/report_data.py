@@ -10,10 +10,11 @@ from graphveil._random import generator_for
 from graphveil._typing import Matrix
 from graphveil.exceptions import PrivacyWarning
 from graphveil.metrics import partial_correlations
+from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.diagnostics import diagnostics
-from graphveil.recovery.edge_intervals import EdgeIntervals, edge_intervals
+from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import Estimate, recover
-from graphveil.recovery.network import Network, find_network, network_path
+from graphveil.recovery.network import Network
 from graphveil.released.release import Release
 from graphveil.spec.rounding import format_exact
 
@@ -82,11 +83,10 @@ def collect_report_data(release: Release) -> Content:
         warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it
         found = recover(release)
     names, p = release.column_names, len(found.precision)
-    network = find_network(found.noisy, found.n_eff, "auto", generator_for(release.checksum, "network"))
+    analysis = Analysis(release, found)
+    network = analysis.network
     most = max(_LEAST_EDGES, _EDGES_A_COLUMN * p, 2 * network.solution.n_edges)
-    path = network_path(found.noisy, network, most)
-    generator = generator_for(release.checksum, "edges")
-    intervals = edge_intervals(found.noisy, network, found.n_eff, _LEVEL, generator, names)
+    path, intervals = analysis.find_path(most), analysis.find_intervals(_LEVEL)
     estimate = intervals.estimate if intervals.reason is None else found.partial_correlations
     return Content(
         names=names,

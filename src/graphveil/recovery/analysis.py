@@ -1,0 +1,50 @@
+"""From an estimate to a network and its intervals, composed once, with the seeds that belong to the release.
+
+Simulation chooses penalties and calibrates intervals. Its seeds come from the checksum of the release, so that the
+estimator, the report and the command line show the same numbers.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from graphveil._random import generator_for
+from graphveil.recovery.edge_intervals import EdgeIntervals, edge_intervals
+from graphveil.recovery.estimate import Estimate
+from graphveil.recovery.network import Network, find_network, network_path
+from graphveil.released.release import Release
+
+__all__ = ["Analysis"]
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """A release and its estimate, and what follows from them.
+
+    Attributes
+    ----------
+    release : Release
+    estimate : Estimate
+    """
+
+    release: Release
+    estimate: Estimate
+
+    @cached_property
+    def network(self) -> Network:
+        """The network whose penalty thinning chooses; made when first asked for."""
+        return self.find_network("auto")
+
+    def find_network(self, choice: str) -> Network:
+        """The network whose penalty is chosen by ``choice``, "auto" (thinning) or "ebic"."""
+        generator = generator_for(self.release.checksum, "network")
+        return find_network(self.estimate.noisy, self.estimate.n_eff, choice, generator)
+
+    def find_path(self, most_edges: int) -> list[Network]:
+        """The same network at other penalties."""
+        return network_path(self.estimate.noisy, self.network, most_edges)
+
+    def find_intervals(self, level: float, network: Network | None = None) -> EdgeIntervals:
+        """Intervals of all pairs about a network; about :attr:`network`, unless another one is given."""
+        chosen, generator = network or self.network, generator_for(self.release.checksum, "edges")
+        names = self.release.column_names
+        return edge_intervals(self.estimate.noisy, chosen, self.estimate.n_eff, level, generator, names)
