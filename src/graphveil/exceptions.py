@@ -89,15 +89,15 @@ class SourceError(GraphveilError, ValueError):
 
 
 class GuaranteeError(GraphveilError, ValueError):
-    """What was asked for has no proof, or cannot be kept in exact arithmetic."""
+    """The request has no proof, or cannot be guaranteed in exact arithmetic."""
 
 
 class ReleaseFileError(GraphveilError, ValueError):
-    """A release file is damaged, foreign, or of a version that is not understood."""
+    """A file is damaged, is not a release, or has an unknown version."""
 
 
 class LedgerError(GraphveilError, RuntimeError):
-    """The ledger does not know, or does not allow, what was asked for. No noise was drawn."""
+    """The ledger does not know or does not allow the request. No noise was drawn."""
 
 
 class BudgetExceeded(LedgerError):
@@ -105,11 +105,11 @@ class BudgetExceeded(LedgerError):
 
 
 class KeyRefused(LedgerError):
-    """The key was used for another request, or it was charged and its release is not there: it is never redrawn."""
+    """The key was used for another request, or was charged and its release is lost: noise is never drawn again."""
 
 
 class LedgerReadOnly(LedgerError):
-    """The ledger may not be written: permissions, or read-only storage."""
+    """The ledger cannot be written: permissions, or read-only storage."""
 
 
 class LedgerFull(LedgerError):
@@ -125,7 +125,7 @@ class LedgerDamaged(LedgerError):
 
 
 class SolverError(GraphveilError, ArithmeticError):
-    """A solver cannot give the answer that it was asked for."""
+    """A solver cannot give the requested answer."""
 
 
 class NotConverged(SolverError):
@@ -133,7 +133,7 @@ class NotConverged(SolverError):
 
 
 class UnboundedProblem(SolverError):
-    """The objective has no minimiser; the message names an ``alpha`` that is known to have one.
+    """The objective has no minimiser; the message names an ``alpha`` for which there is one.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class UnboundedProblem(SolverError):
     recession : float
         How fast it falls: at most 0.
     safe_alpha : float, array or None
-        An ``alpha`` that is known to have a minimiser.
+        An ``alpha`` for which a minimiser exists.
     """
 
     certificate: Any
@@ -151,7 +151,7 @@ class UnboundedProblem(SolverError):
 
 
 class PrivacyWarning(UserWarning):
-    """The guarantee holds, but says less than one may think."""
+    """The guarantee holds, but means less than it may seem."""
 
 
 class LedgerWarning(UserWarning):

@@ -16,15 +16,15 @@ class Audit:
     Attributes
     ----------
     pair : str
-        The neighbours that were told apart.
+        The neighbouring data sets that were attacked.
     budget : Budget
-        The guarantee that was asked for.
+        The requested guarantee.
     claimed_mu : float
         What the release says it costs: it is μ-GDP with this μ.
     mu_low : float
-        What the attack proves it to cost at least.
+        A lower bound on its cost, proved by the attack.
     largest_mu : float
-        What perfect guesses in as many runs would have proved. Below ``claimed_mu``, the audit could not fail.
+        What perfect guesses in this many runs would have proved. Below ``claimed_mu``, the audit could not fail.
     confidence : float
         The probability with which ``mu_low`` is below the truth, whatever the truth is, is at least this.
     attack : str

@@ -15,7 +15,7 @@ __all__ = ["audit"]
 
 
 def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confidence: float = 0.999) -> Audit:
-    """Try to break the guarantee of :func:`graphveil.release`, on this machine, as it is installed.
+    """Try to break the guarantee of :func:`graphveil.release` as installed on this machine.
 
     Two data sets that differ in one record, chosen so that the proofs' inequalities are equalities, are released again
     and again. An attacker who knows everything but which of the two it is guesses from each release, and the guesses
@@ -24,22 +24,22 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
         μ_low = Φ⁻¹(TPR_low) − Φ⁻¹(FPR_up)
 
     on what the release costs. Above the claim, the guarantee is broken. Far below the claim, the attack is weak or the
-    runs are few: for ``"orthogonal"`` 20,000 runs a side reach more than 85% of the claim at ε = 4.
+    runs are too few: for ``"orthogonal"``, 20,000 runs per side reach more than 85% of the claim at ε = 4.
 
     Parameters
     ----------
     budget : Budget
         The guarantee to attack. Large ones need fewer runs.
     pair : str, default "orthogonal"
-        Which neighbours, and which way in: "orthogonal", "vanishing", "missing", "one column", "long rows", "huge
-        rows", "two rows a person", "mean", "labels", "frame", "batches", "collected", "paper", "private norm",
-        "adaptive", "adaptive mean", "adaptive cells" or "adaptive long rows". The paper's mechanism is proved up to
-        ε = 1 only; a private norm needs ε of at least 1 with so few rows.
+        Which neighbouring data sets, and which kind of input: "orthogonal", "vanishing", "missing", "one column", "long
+        rows", "huge rows", "two rows a person", "mean", "labels", "frame", "batches", "collected", "paper", "private
+        norm", "adaptive", "adaptive mean", "adaptive cells" or "adaptive long rows". The paper's mechanism is proved up
+        to ε = 1 only; a private norm needs ε of at least 1 with so few rows.
     runs : int, default 20000
         Releases of each data set: about a millisecond each, with adaptive rounds about twenty. With too few, not even
         perfect guesses could prove the claim wrong, and the verdict says so.
     confidence : float, default 0.999
-        Of the bound, all attacks together.
+        Confidence of the bound, over all attacks together.
 
     Returns
     -------
@@ -47,10 +47,10 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
 
     Notes
     -----
-    Four attacks play on the same runs: the likelihood ratio by the declared law, all rounds together; and three that
-    learn from the first half of the runs and are judged by the second: a direction, the low bits of the floats, numbers
-    that come out twice. Noise comes from the operating system, as in every private release: an audit of seeded noise
-    would say nothing about it. The records are made up, so nothing is charged to any ledger.
+    Four attacks use the same runs: the likelihood ratio under the declared law, over all rounds; and three that learn
+    from the first half of the runs and are tested on the second: a direction, the low bits of the floats, and repeated
+    numbers. Noise comes from the operating system, as in every private release: an audit of seeded noise would say
+    nothing about it. The records are made up, so nothing is charged to any ledger.
 
     Examples
     --------

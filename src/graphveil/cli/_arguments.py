@@ -23,7 +23,7 @@ __all__ = [
     "require_writable",
 ]
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 _LONGEST_TEXT = 2**24  # bytes of a file of bounds, a forecast or heads: 2¹⁶ columns with names of 250 letters
 _WHOLE = re.compile(r"[-+]?\d{1,30}", re.ASCII)
@@ -80,7 +80,7 @@ def require_writable(path: Path, like: "re.Pattern[bytes] | None" = None) -> Pat
 def require_named_file(path: Path) -> Path:
     """``path``, unless it stands for standard output."""
     if str(path) == "-":
-        raise CliError("-o - is not standard output, which is for messages: give the name of a file.")
+        raise CliError("-o - is not supported: standard output is for messages. Give the name of a file.")
     return expand_home(path)
 
 

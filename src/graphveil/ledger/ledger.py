@@ -50,14 +50,14 @@ class Ledger:
     ----------
     url : str or path, default "ledger.db"
         A path or ``sqlite:///path``, or ``postgresql://user@host/database`` (needs ``graphveil[postgres]``). Nothing is
-        opened or made before it is used; a file can be read by its owner only.
+        opened or created until it is used; a file can be read only by its owner.
 
     Guarantee
     ---------
     For every data set, all releases that were charged to it, together, are (ε, δ)-private for the budget that it was
-    created with, unless a seeded one is among them. Any number of processes may share a ledger. Proof:
-    ``privacy/proofs/ledger.md``. It counts names: the same people under two names are counted twice, each time
-    from zero.
+    created with, unless one of them is seeded. Any number of processes may share a ledger. Proof:
+    ``privacy/proofs/ledger.md``. It goes by name: the same people under two names are counted twice, each time from
+    zero.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Ledger:
 
     # ------------------------------------------------------------------ for people
     def create(self, dataset: str, budget: Budget) -> None:
-        """Open an account: ``dataset`` may spend ``budget`` in all, for ever.
+        """Create an account: ``budget`` is the total that may ever be spent on ``dataset``.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Ledger:
         return tuple(self._store.read(heads_of))
 
     def budget(self, dataset: str) -> Budget:
-        """What ``dataset`` may spend in all."""
+        """The total budget of ``dataset``."""
         return self._statement(dataset)[0]
 
     def spent(self, dataset: str) -> PrivacySpend:
@@ -121,7 +121,7 @@ class Ledger:
         return compute_remaining(balance, budget)
 
     def history(self, dataset: str) -> History:
-        """Every charge, in the order in which they were made. Times are what the clock said, and order nothing."""
+        """Every charge, in the order in which they were made, which need not be that of the clock."""
         lines = self._store.read(lambda connection: lines_of(connection, account_of(connection, dataset)))
         return History(line for line in lines if line.is_charge)
 
@@ -164,8 +164,8 @@ class Ledger:
 
         Guarantee
         ---------
-        When this returns, the event is on disk, and with it the data set keeps its budget (or the event is seeded,
-        and the data set marked). Proof: ``privacy/proofs/ledger.md``.
+        When this returns, the event is on disk, and the data set is still within its budget (or the event is seeded,
+        and the data set is marked). Proof: ``privacy/proofs/ledger.md``.
         """
         if not isinstance(event, ReleaseEvent):
             raise InvalidParameter.of("event", "a ReleaseEvent", event)
@@ -173,11 +173,11 @@ class Ledger:
         self._store.write(lambda connection: append_event(connection, dataset, event, request, token))
 
     def check_affordable(self, dataset: str, event: ReleaseEvent) -> None:
-        """Raise as :meth:`charge` would, for want of a data set or of budget, and change nothing."""
+        """Raise as :meth:`charge` would if the data set or the budget is missing, and change nothing."""
         self._store.read(lambda connection: check_fits(connection, account_of(connection, dataset), event))
 
     def stored(self, request: Request) -> Release | None:
-        """The release under the request's key; None for a new key. Another request's, or a lost one, is refused."""
+        """The release under the request's key; None for a new key. Keys of other requests, or lost, are refused."""
 
         def work(connection: "Connection") -> Release | None:
             account_of(connection, request.dataset)

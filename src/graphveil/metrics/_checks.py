@@ -28,7 +28,9 @@ def check_symmetric(name: str, value: ArrayLike) -> NDArray[np.float64]:
     if np.array_equal(matrix, matrix.T):
         return matrix
     if np.abs(matrix - matrix.T).max() > 1e-6 * np.abs(matrix).max():
-        raise InvalidParameter.of(name, rule, "an asymmetric one", "Pass (A + A.T) / 2 if the asymmetry means nothing.")
+        raise InvalidParameter.of(
+            name, rule, "an asymmetric one", "Pass (A + A.T) / 2 if the asymmetry is only rounding."
+        )
     return (matrix + matrix.T) / 2
 
 

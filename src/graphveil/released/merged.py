@@ -111,14 +111,14 @@ class MergedEvent(PrivacyCost, Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MergedRelease(Release):
-    """Several releases as one. It has everything of a :class:`Release` but rounds, and saves and loads like one.
+    """Several releases as one: everything that a :class:`Release` has except answers, saved and loaded like one.
 
     Made by :func:`graphveil.merge_releases`.
 
     Attributes
     ----------
     parts : tuple of Release
-        As the sites have published them.
+        As the sites published them.
     weighting : {"rows", "inverse variance"}
     """
 
@@ -156,12 +156,12 @@ class MergedRelease(Release):
 
     @property
     def norm_is_private(self) -> bool:
-        """Whether a site has found its norm inside its budget."""
+        """Whether a site found its norm within its budget."""
         return any(part.norm_is_private for part in self.parts)
 
     @property
     def n_passes(self) -> int:
-        """How often the rows were read where they were read most often."""
+        """The largest number of passes at any site."""
         return max(part.n_passes for part in self.parts)
 
     @property

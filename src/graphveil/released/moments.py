@@ -44,7 +44,7 @@ class NoisyMoments:
     def moment_center(self) -> Vector:
         """The point about which :attr:`second_moment` is taken.
 
-        The released mean where there is one; the middle of the bounds for a release with labels; else zero.
+        The released mean if there is one; the midpoint of the bounds for a release with labels; otherwise zero.
         """
         location = self.location
         return self.scaling[0] if location is None else location
@@ -105,7 +105,7 @@ class NoisyMoments:
 
     @property
     def n_eff(self) -> float:
-        """Rows that would give as noisy an estimate without privacy: 1/n_eff = 1/n + (σ/mean eigenvalue)²/2."""
+        """Number of equally informative noise-free rows: 1/n_eff = 1/n + (σ/mean eigenvalue)²/2."""
         p = self.scaling[1].size
         moment = np.trace(self._moments[:p, :p]) / p
         if isinstance(self.augment, Constant):

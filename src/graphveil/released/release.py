@@ -91,13 +91,13 @@ class Release(NoisyMoments):
 
     @property
     def norm_is_private(self) -> bool:
-        """Whether ``domain.data_norm`` was found inside the budget (``data_norm="private"``)."""
+        """Whether ``domain.data_norm`` was found within the budget (``data_norm="private"``)."""
         first = self.answers[0].query
         return isinstance(first, NormCounts) and first.row_map is None
 
     @property
     def n_passes(self) -> int:
-        """How often the rows were read for it; once more if they had to be counted and their norm was not known."""
+        """How many times the rows were read; once more if they had to be counted and their norm was unknown."""
         shared = [
             (q.low.tobytes(), q.high.tobytes()) for q in self._queries if isinstance(q, ColumnMeans | ColumnSquares)
         ]
@@ -115,10 +115,10 @@ class Release(NoisyMoments):
         return hashlib.sha256(self._content).hexdigest()
 
     def save(self, path: "str | os.PathLike[str]") -> None:
-        """Write one file that :meth:`load` reads anywhere; an interrupted write leaves no half file.
+        """Write one file that :meth:`load` reads anywhere; an interrupted write leaves no partial file.
 
-        Nothing is overwritten but an empty file or this same release: another one was paid for, and what is no release
-        may be records.
+        Only an empty file or this same release is overwritten: another release was paid for, and any other file may be
+        records.
         """
         write_file(path, self._content)
 

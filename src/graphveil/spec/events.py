@@ -160,19 +160,19 @@ class ReleaseEvent(PrivacyCost, Record):
     Parameters
     ----------
     budget : Budget
-        The guarantee that was asked for.
+        The requested guarantee.
     mu, eta : float
         What is charged: the release is μ-GDP up to a total variation η.
     mechanism : {"default", "paper"}
         Analytic Gaussian noise on the isometric half-vectorisation and the trace, or the paper's Algorithm 1.
     rounds : {"one", "adaptive"}
-        One noisy second moment, or several rounds of which later ones look where earlier ones point.
+        One noisy second moment, or several rounds in which later queries depend on earlier answers.
     n_samples : int
         Number of rows; public.
     rows_per_person : int
     neighbours : str
     seeded : bool
-        The noise came from a seed that somebody knows: nothing is private, and the charge is μ = ∞.
+        The noise came from a known seed: nothing is private, and the charge is μ = ∞.
     by_person : bool
         A column said whose row it was: ``n_samples`` counts people, each with all their rows.
     """

@@ -60,7 +60,7 @@ class ForecastPoint(Record):
 class Forecast(Record):
     """What a budget is expected to buy, made by :func:`graphveil.plan` from public numbers alone.
 
-    It survives a file: ``Forecast.from_json(forecast.to_json()) == forecast``. A report that is given one compares.
+    It can be saved: ``Forecast.from_json(forecast.to_json()) == forecast``. A report compares a release with it.
 
     Attributes
     ----------
@@ -69,13 +69,13 @@ class Forecast(Record):
     bounds_in_sd : float
         Half the width of the public bounds, in standard deviations of a column.
     here : ForecastPoint
-        What to expect of the release that was asked about.
+        The forecast for the planned release.
     target : float
-        The partial correlation that is to be seen.
+        The partial correlation that should be detected.
     records_needed : int or None
-        Records with which it would be, at this budget; None if there is no such number up to a million times as many.
+        Records needed for that at this budget; None if there is no such number up to a million times as many.
     epsilon_needed : float or None
-        ε with which it would be, for these records; None if none up to LARGEST_EPSILON would do.
+        ε needed for that with these records; None if no ε up to LARGEST_EPSILON is enough.
     by_epsilon, by_records : tuples of ForecastPoint
         The same along a range of ε, and of numbers of records, in rising order; ``here`` is among them.
     """
@@ -113,7 +113,7 @@ class Forecast(Record):
 
     @property
     def n_samples(self) -> int:
-        """Number of records that was asked about."""
+        """Number of records of the planned release."""
         return self.here.n_samples
 
     @property
