@@ -131,9 +131,8 @@ class Ledger:
         Parameters
         ----------
         heads : mapping, optional
-            What an earlier call returned and was kept elsewhere: the ledger must go on from there. Without it, a
-            ledger that was rewritten from end to end, or replaced by an old copy, looks like a
-            good one.
+            What an earlier call returned, kept elsewhere: the ledger must continue from there. Without it, a ledger
+            that was rewritten from end to end, or replaced by an old copy, looks intact.
 
         Returns
         -------
