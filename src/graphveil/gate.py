@@ -27,7 +27,7 @@ from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import GaussianStep, ReleaseEvent
+from graphveil.spec.events import GaussianStep, ReleaseEvent, collision_probability
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Query
 from graphveil.spec.rounding import float_round_up
@@ -210,7 +210,8 @@ class _Gate:
         options, budget, domain = self._options, self._options.budget, self.domain
         mu, eta = analytic_mu(budget), grid_eta_budget(budget)
         if not self._several:
-            mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(self.space.id_collisions))
+            collisions = 0.0 if domain.person is None else collision_probability(self.count())
+            mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(collisions))
         rounds, n, people = "adaptive" if options.adaptive else "one", self.count(), domain.rows_per_person
         facts = (options.mechanism, rounds, n, people, domain.neighbours)
         by_person = domain.person is not None

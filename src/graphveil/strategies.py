@@ -21,7 +21,7 @@ from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, no
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
 from graphveil.released.answers import Answer
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import GaussianStep
+from graphveil.spec.events import GaussianStep, collision_probability
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Moments, Query
 from graphveil.spec.row_space import RowSpace
@@ -76,7 +76,8 @@ class Strategy:
         self._rows, self._options = rows, options
         self._mu = calibration.analytic_mu(options.budget)
         # What two people taken for one may cost comes off first; then every step gets an equal part.
-        eta, collisions = calibration.grid_eta_budget(options.budget), rows.space.id_collisions
+        eta = calibration.grid_eta_budget(options.budget)
+        collisions = 0.0 if rows.domain.person is None else collision_probability(rows.count())
         if collisions > eta / 2.0:
             raise InvalidParameter("There are too many people for this budget: choose a larger delta.")
         self._eta = (eta - collisions) / _MOST_STEPS
@@ -108,7 +109,7 @@ class Strategy:
         rows, domain = self._rows, self._rows.domain
         with rows.cached():
             facts = (rows.space.n_features, rows.count(), rows.space.known_lattice, domain.radius)
-            inputs = ProtocolInputs(*facts, self._mu, domain.rows_per_person, centred=self._options.assume_centered)
+            inputs = ProtocolInputs(*facts, self._mu, domain.rows_per_person, centred=self._options.augment is None)
             run_protocol(adaptive_rounds(inputs), self._ask)
 
     def _ask(self, asked: QueryBatch) -> list[Answer]:

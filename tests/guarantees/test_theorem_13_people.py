@@ -1,6 +1,7 @@
 """Theorem 13: a person moves no answer farther than one row does, however many rows they have."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,8 @@ from graphveil.privacy.mechanisms import step_for
 from graphveil.rows.accumulators import statistic_for
 from graphveil.rows.encoding import Encoder
 from graphveil.rows.people import Hasher, People, _draw_point, _times
+from graphveil.rows.person_means import DeviationEncoder, PersonMeans
+from graphveil.rows.sources import open_source
 from graphveil.spec.events import collision_probability
 from graphveil.spec.quantization import PERSON_WEIGHT, MomentLayout
 from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, RowMap
@@ -297,3 +300,92 @@ def test_ledger_does_not_add_people_and_records(tmp_path):
         gv.release(rows, **options)
     assert ledger.spent("visits") == spent
     ledger.verify()
+
+
+# ------------------------------------------------------------------ between people, and within
+def person_means(rows, ids, domain):
+    source = open_source(rows, domain, None, person=ids)
+    people = People()
+    for keys in source.iter_people():
+        people.add(keys)
+    encoder = Encoder(replace(domain, n_features=rows.shape[1], variation="total"), None, shift=True)
+    return PersonMeans(source, encoder, people), encoder, people, source
+
+
+DOMAINS = {"bounds": gv.Domain(bounds=(-1, 1), person="id"), "a norm": gv.Domain(data_norm=1.0, person="id")}
+
+
+@pytest.mark.parametrize("kind", DOMAINS)
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 30))
+def test_average_rows_and_deviations_are_rows_of_their_own_person_alone(kind, seed, p, m):
+    rng, domain = np.random.default_rng(seed), DOMAINS[kind]
+    ours, found = wild_rows(rng, m, p), []
+    for _ in range(2):  # among other people
+        others = wild_rows(rng, int(rng.integers(1, 40)), p)
+        rows = np.vstack([ours, others])
+        ids = np.append(np.full(m, 7), rng.integers(8, 12, len(others)))
+        order = rng.permutation(len(rows))
+        means, encoder, people, source = person_means(rows[order], ids[order], domain)
+        _, keys = next(source.read())
+        deviations = np.empty((len(rows), p))
+        DeviationEncoder(means, encoder, people).encode(np.ascontiguousarray(rows[order]), keys, deviations)
+        assert (means.average_rows() ** 2).sum(axis=1).max() <= encoder.lattice.row_square
+        assert (deviations**2).sum(axis=1).max() <= encoder.lattice.row_square
+        mine = deviations[np.argsort(order)][:m]
+        row = np.rint(means.means[people.place(keys)][np.argsort(order)][0])
+        found.append((mine, row))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 30), st.integers(1, 30))
+def test_deviations_of_people_move_no_answer_farther_than_one_row(seed, p, m, other_m):
+    rng = np.random.default_rng(seed)
+    domain = DOMAINS["bounds"]
+    encoder, space = setting(p)
+    levels = float(encoder.lattice.levels)
+    row_map = RowMap.of(rng.normal(size=(p, p)) / levels, np.zeros(p), np.full(p, -levels), np.full(p, levels))
+    answers = []
+    for count in (m, other_m):
+        rows = wild_rows(rng, count, p)
+        means, _, people, source = person_means(rows, np.zeros(count, dtype=int), domain)
+        _, keys = next(source.read())
+        encoded = np.empty((count, p))
+        DeviationEncoder(means, encoder, people).encode(np.ascontiguousarray(rows), keys, encoded)
+        statistic = statistic_for(Moments(1.5, 0.0, row_map), space)
+        statistic.update(encoded, people.weigh(keys)[0])
+        answers.append(statistic.answer(Moments(1.5, 0.0, row_map)))
+    assert squared_move(None, *answers) <= hidden(Moments(1.5, 0.0, row_map), space)
+
+
+def test_variation_between_and_within_people_add_up():
+    rng = np.random.default_rng(0)
+    m = rng.integers(1, 9, 3000)
+    ids = np.repeat(np.arange(3000), m)
+    rows = (rng.normal(size=(3000, 2)) @ [[1.0, 0.8], [0.0, 0.6]])[ids] + rng.normal(size=(len(ids), 2)) + 1.0
+    means = np.stack([np.bincount(ids, column) / m for column in rows.T], axis=1)
+    centred, weights = rows - means[ids], 1.0 / m[ids]
+    truth = {
+        "between": np.cov(means.T, bias=True),
+        "within": (centred * weights[:, None]).T @ centred / 3000,
+    }
+    truth["total"] = truth["between"] + truth["within"]
+    for variation, covariance in truth.items():
+        domain = gv.Domain(bounds=(-7, 9), person="id", variation=variation)
+        made = gv.release(rows, person=ids, domain=domain, budget=gv.Budget(20.0, 1e-6), random_state=0)
+        np.testing.assert_allclose(gv.recover(made).covariance, covariance, atol=0.08)
+        assert made.event.n_samples == 3000
+
+
+@pytest.mark.parametrize(
+    "options", [{"adaptive": False}, {"assume_centered": True}], ids=["one round", "assumed to be centred"]
+)
+def test_variation_is_refused_by_name_where_it_cannot_be_had(options):
+    rows, ids = visits(6)
+    domain = gv.Domain(bounds=(-5, 8), person="id", variation="within")
+    with pytest.raises(InvalidParameter, match='with variation="within"'):
+        gv.release(rows, person=ids, domain=domain, budget=BUDGET, **options)
+    with pytest.raises(InvalidParameter, match="variation"):
+        gv.Domain(bounds=(-5, 8), variation="between")

@@ -33,7 +33,7 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
     _check_event(event, domain)
     if not event.covers(answer.step for answer in rounds):
         raise InvalidParameter("the rounds of a release must not cost more than was charged.")
-    people = None if domain.person is None else event.n_samples
+    people = event.n_samples if domain.weighs_rows else None
     space = RowSpace.of(domain, augment, None if event.rounds == "adaptive" else augment, people)
     for answer in rounds:
         query, step = answer.query, answer.step

@@ -19,7 +19,7 @@ unknown or missing label            zeros in place of the one-hot label
 Proof: ``privacy/proofs/quantisation.md``.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401 - the BLAS of `np.dot` in compiled code: here before its threads are limited
@@ -27,7 +27,7 @@ from numba import b1, f8, i8, void
 from numba.core.types import Array
 
 from graphveil._compiled import compiled
-from graphveil.spec.augmentation import Augment
+from graphveil.spec.augmentation import Augment, Labels
 from graphveil.spec.domain import Domain
 from graphveil.spec.quantization import PERSON_WEIGHT, RowGrid
 
@@ -39,6 +39,7 @@ __all__ = [
     "IdentityEncoder",
     "encode_mapped",
     "encode_with_norm",
+    "keep_in_ball",
     "map_rows",
     "project_to_ball",
     "row_norms",
@@ -174,6 +175,24 @@ def encode_mapped(  # type: ignore[no-untyped-def]  # pragma: no cover - compile
         project_to_ball(exact, inner, norm, ball, row_square, out[start:end])
 
 
+@compiled(void(f8[:, ::1], i8, i8, f8), error_model="numpy")
+def _shorten(rows, i, p, most):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Make sure that Σ k² ≤ ``most`` where rounding was too much: by less than a step of each coordinate, mostly."""
+    square = _exact_square_norm(rows, i, p)
+    while square > most:
+        shorter = np.sqrt(most / square) * (1.0 - 2.0**-40)
+        for j in range(p):
+            rows[i, j] = np.trunc(rows[i, j] * shorter)
+        square = _exact_square_norm(rows, i, p)
+
+
+@compiled(void(f8[:, ::1], i8))
+def keep_in_ball(rows, row_square):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Integer rows that are longer than that by their rounding become shorter."""
+    for i in range(rows.shape[0]):
+        _shorten(rows, i, rows.shape[1], float(row_square))
+
+
 @compiled(void(f8[:, ::1], i8[::1], i8, i8), error_model="numpy")
 def weigh_rows(rows, weights, n_features, row_square):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Scale integer rows by √(w/2²⁰) and round, so that Σ k² ≤ ``row_square``·w/2²⁰, and c² too for what is appended.
@@ -184,12 +203,7 @@ def weigh_rows(rows, weights, n_features, row_square):  # type: ignore[no-untype
         root, most = np.sqrt(weights[i] / PERSON_WEIGHT), float(row_square * weights[i] // PERSON_WEIGHT)
         for j in range(n_features):
             rows[i, j] = np.rint(rows[i, j] * root)
-        square = _exact_square_norm(rows, i, n_features)
-        while square > most:  # by rounding, of a row as long as can be: a step off each coordinate is enough
-            shorter = np.sqrt(most / square) * (1.0 - 2.0**-40)
-            for j in range(n_features):
-                rows[i, j] = np.trunc(rows[i, j] * shorter)
-            square = _exact_square_norm(rows, i, n_features)
+        _shorten(rows, i, n_features, most)
         for j in range(n_features, rows.shape[1]):
             appended = i8(rows[i, j]) * i8(rows[i, j]) * weights[i] // PERSON_WEIGHT
             rows[i, j] = np.floor(np.sqrt(float(appended)))  # of an integer below 2⁵³ the floor of the root is exact
@@ -208,7 +222,7 @@ class IdentityEncoder:
     def __init__(self, n_features: int) -> None:
         self.width = n_features
 
-    def encode(self, rows: "NDArray[np.float64]", codes: "NDArray[np.intp] | None", out: "NDArray[np.float64]") -> None:
+    def encode(self, rows: "NDArray[np.float64]", codes: "NDArray[Any] | None", out: "NDArray[np.float64]") -> None:
         """Copy; ``codes`` do not count."""
         np.copyto(out, rows)
         np.copyto(out, 0.0, where=np.isnan(rows))  # in the same time however many there are
@@ -235,10 +249,10 @@ class Encoder:
         self._norm = domain.radius
         self.width = self._centre.size + (augment.width if augment is not None else 0)
 
-    def encode(self, rows: "NDArray[np.float64]", codes: "NDArray[np.intp] | None", out: "NDArray[np.float64]") -> None:
+    def encode(self, rows: "NDArray[np.float64]", codes: "NDArray[Any] | None", out: "NDArray[np.float64]") -> None:
         """Encode C-contiguous float64 rows into ``out``: integers, in float64 for the BLAS.
 
-        ``codes`` are class numbers, -1 for an unknown label; None without labels.
+        ``codes`` are class numbers, -1 for an unknown label; what stands beside rows without labels does not count.
         """
         p, lattice = self._centre.size, self.lattice
         if lattice.levels:
@@ -246,7 +260,8 @@ class Encoder:
         else:
             norm, bound = self._norm, float(lattice.row_square)
             encode_with_norm(rows, self._centre, self._scale, self._ends, 0.0, norm, lattice.ball, bound, out)
-        if codes is not None:
+        if isinstance(self.augment, Labels):
+            assert codes is not None
             known = np.flatnonzero(codes >= 0)
             out[:, p:] = 0.0
             out[known, p + codes[known]] = lattice.constant

@@ -7,6 +7,7 @@ not pickle. Proof: ``privacy/proofs/spending.md`` (theorem 11).
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,10 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.accumulators import ColumnTotals, statistic_for
 from graphveil.rows.encoding import Encoder, IdentityEncoder
-from graphveil.rows.parallel import Tally, accumulate
+from graphveil.rows.parallel import Encoding, Tally, accumulate
 from graphveil.rows.partitions import Partitions
 from graphveil.rows.people import People
+from graphveil.rows.person_means import AverageRows, DeviationEncoder, PersonMeans
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic, Unreleased
 from graphveil.rows.streaming import StreamedMoments
@@ -71,13 +73,26 @@ class Evaluator(Unreleased):
         appended = None if self._adaptive else self._augment
         if domain.person is not None and self._people is None:
             self._people = self._count_people()
-        n_people = None if self._people is None else self._people.count()
+        n_people = self._people.count() if self._people is not None and domain.weighs_rows else None
         self.space = RowSpace.of(domain, self._augment, appended, n_people)
-        self._encoder: Encoder | IdentityEncoder = (
-            IdentityEncoder(self.space.n_features)
-            if domain.wants_private_norm
-            else Encoder(domain, appended, shift=self._augment is not None)
-        )
+        if domain.wants_private_norm:
+            self._encoder: Encoding = IdentityEncoder(self.space.n_features)
+        elif domain.variation == "total":
+            self._encoder = Encoder(domain, appended, shift=self._augment is not None)
+        else:
+            self._encoder = self._encode_by_means(domain)
+
+    def _encode_by_means(self, domain: Domain) -> "Encoding":
+        """Replace rows by the average row of each person, or by their deviations from it."""
+        assert isinstance(self._source, RowSource)
+        assert self._people is not None
+        encoder = Encoder(replace(domain, variation="total"), None, shift=True)
+        means = PersonMeans(self._source, encoder, self._people)
+        self._check_seen(means.seen)
+        if domain.variation == "within":
+            return DeviationEncoder(means, encoder, self._people)
+        self._source, self._people, self._seen = AverageRows(means, self._source.columns), None, None
+        return IdentityEncoder(self.space.n_features)
 
     def cached(self) -> "AbstractContextManager[None]":
         """While this is open, passes come one after the other: an engine may keep the rows at hand."""

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from queue import Empty, Full, Queue
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numba import config
 from threadpoolctl import threadpool_limits
 
 from graphveil.exceptions import GuaranteeError
-from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.partitions import Partitions
 from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
@@ -38,7 +37,17 @@ _PIECE_ENTRIES = 2**18  # 2 MB of encoded rows stay near a core's cache,
 _PIECE_ROWS = 2**10  # but the BLAS wants its sums at least this long
 _WIDE = 1024
 
-Encoding = Encoder | IdentityEncoder
+
+class Encoding(Protocol):
+    """What turns rows into integer rows."""
+
+    width: int
+
+    def encode(self, rows: "NDArray[np.float64]", beside: "NDArray[Any] | None", out: "NDArray[np.float64]") -> None:
+        """Encode C-contiguous rows into ``out``; ``beside`` is what stands beside them."""
+        ...
+
+
 # Called once per piece, and in the end, with the number of rows that are summed so far.
 Progress = Callable[[int], None]
 
@@ -179,7 +188,6 @@ def _sum(
                 if people is not None:
                     assert marks is not None
                     weights, owners = people.weigh(marks)
-                    marks = None
                     tally.add(Tally(0, owners))
                 encoder.encode(as_floats(rows[part]), marks, encoded)
                 for statistic in statistics:

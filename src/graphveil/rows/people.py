@@ -266,6 +266,13 @@ def _weigh(keys: Any, secret: Any, table: Any, counts: Any, out: Any) -> Any:
     return total
 
 
+@compiled(void(_KEYS, u8, _KEYS, i4[::1], i8[::1]))
+def _place(keys: Any, secret: Any, table: Any, counts: Any, out: Any) -> None:
+    """Write where each key is in the table."""
+    for i in range(keys.shape[0]):
+        out[i] = _find(keys[i, 0], keys[i, 1], _mix(keys[i, 0], keys[i, 1], secret), table, counts)
+
+
 class People(Unreleased):
     """How many rows each person has: about 35 bytes a person, 60 while the table grows."""
 
@@ -292,6 +299,22 @@ class People(Unreleased):
         """The weights of rows, and a checksum of whose they are: sums of it tell whether rows changed hands."""
         weights = np.empty(len(keys), np.int64)
         return weights, int(_weigh(keys, self._secret, self._table, self._counts, weights))
+
+    def place(self, keys: "Keys") -> "NDArray[np.int64]":
+        """A number for each row that is the same for all rows of a person, below :attr:`room`."""
+        places = np.empty(len(keys), np.int64)
+        _place(keys, self._secret, self._table, self._counts, places)
+        return places
+
+    @property
+    def room(self) -> int:
+        """What no place exceeds."""
+        return self._counts.size
+
+    @property
+    def rows_at(self) -> "NDArray[np.int32]":
+        """How many rows the person at each place has; 0 for a place that is nobody's."""
+        return self._counts
 
     def count(self) -> int:
         """Number of people."""

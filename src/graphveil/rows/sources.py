@@ -87,9 +87,8 @@ def open_source(source: Any, domain: Domain, augment: Augment, person: Any = Non
         return source
     labels = augment if isinstance(augment, Labels) else None
     if person is not None:
-        return _Beside(
-            open_source(source, replace(domain, person=None), None), Hasher().keys_of(person), "ids of people"
-        )
+        rows = open_source(source, replace(domain, person=None, variation="total"), None)
+        return _Beside(rows, Hasher().keys_of(person), "ids of people")
     given = source
     if callable(source) and not isinstance(source, Iterable):
         source = _Factory(source)

@@ -45,6 +45,9 @@ class Domain(Record):
         The column that says whose row it is (integers, text or bytes). Every person then counts once, as the average
         of their rows, however many there are, and is protected with all of them. The number of people is public, the
         number of rows is not. Rows without an id belong to one nobody, who counts once.
+    variation : {"total", "between", "within"}
+        With a person column, which variation is released. "total": of a row of a person, both drawn at random.
+        "between": of people's averages, one row each. "within": of rows about the average of their own person.
     rows_per_person : int, default 1
         Where no column tells whose row it is: how many rows one person may have at most. It is taken on trust, and
         multiplies the noise. The guarantee then protects the person, not the row.
@@ -67,6 +70,7 @@ class Domain(Record):
     data_norm: float | str | None = None
     rows_per_person: int = 1
     person: str | None = field(default=None, metadata=LATER)
+    variation: str = field(default="total", metadata=LATER)
     neighbours: str = "replace"
 
     def __post_init__(self) -> None:
@@ -116,6 +120,11 @@ class Domain(Record):
                 raise InvalidParameter.of("rows_per_person", rule, self.rows_per_person)
             if self.columns is not None and self.person in self.columns:
                 raise InvalidParameter.of("person", "a column that is not among the columns to release", self.person)
+        _validation.choice("variation", self.variation, ["total", "between", "within"])
+        if self.variation != "total" and self.person is None:
+            raise InvalidParameter.of("variation", '"total" without a person column', self.variation)
+        if self.variation != "total" and self.wants_private_norm:
+            raise InvalidParameter.of("data_norm", f'a number with variation="{self.variation}"', self.data_norm)
         _validation.choice("neighbours", self.neighbours, ["replace"])
 
     def resolve(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
@@ -137,6 +146,9 @@ class Domain(Record):
         import numpy as np
 
         p = self.require_n_features()
+        if self.variation == "within":  # deviations, which may reach from one bound to the other
+            _, half, ends = replace(self, variation="total").scaling(shift=True)
+            return np.zeros(p), 2.0 * half, ends
         if self.bounds is None:
             return np.zeros(p), np.ones(p), np.stack([np.full(p, -UNBOUNDED), np.full(p, UNBOUNDED)])
         lower, upper = (np.broadcast_to(np.asarray(end, dtype=np.float64), (p,)) for end in self.bounds)
@@ -157,6 +169,11 @@ class Domain(Record):
                     f"The bounds of column {name} do not contain 0, but assume_centered=True assumes rows with mean "
                     f"zero. Omit it to release the mean too; or subtract a public centre from the column."
                 )
+
+    @property
+    def weighs_rows(self) -> bool:
+        """Whether rows count by weights: all of a person's together as one."""
+        return self.person is not None and self.variation != "between"
 
     @property
     def wants_private_norm(self) -> bool:

@@ -41,6 +41,9 @@ class ReleaseOptions(Record):
         _validation.choice("mechanism", self.mechanism, ["default", "paper"])
         if self.random_state is not None:
             object.__setattr__(self, "random_state", _validation.integer("random_state", self.random_state, 0))
+        if self.domain.variation != "total":
+            _require("assume_centered", self.assume_centered, False, f'with variation="{self.domain.variation}"')
+            _require("adaptive", self.adaptive, True, f'with variation="{self.domain.variation}"')
         if self.labels is not None:
             _require("person", self.domain.person, None, "with labels")
             _require("assume_centered", self.assume_centered, False, "with labels: class means are released with them")
@@ -58,7 +61,7 @@ class ReleaseOptions(Record):
         """What is appended to a row: its label, a constant that buys the mean, or nothing."""
         if self.labels is not None:
             return self.labels
-        return None if self.assume_centered else Constant()
+        return None if self.assume_centered or self.domain.variation == "within" else Constant()
 
 
 def _require(name: str, value: Any, needed: Any, when: str) -> None:

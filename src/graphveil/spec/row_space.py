@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import collision_probability
 from graphveil.spec.quantization import PERSON_WEIGHT, MomentLayout, RowGrid
 
 __all__ = ["RowSpace"]
@@ -42,11 +41,6 @@ class RowSpace:
     def weight_unit(self) -> int:
         """What the weights of one person's rows add up to, at most; rows that have none count as they are."""
         return 1 if self.n_people is None else PERSON_WEIGHT
-
-    @property
-    def id_collisions(self) -> float:
-        """How likely two people are taken for one, at most."""
-        return 0.0 if self.n_people is None else collision_probability(self.n_people)
 
     @property
     def edge(self) -> float:
