@@ -1,0 +1,90 @@
+"""People with several rows: each counted once, beside one row of each, and beside a promise of how many rows there are.
+
+python benchmarks/people.py [--repeats 20]
+
+Visits of 6,000 people, 1 to 30 each, 8 columns, at ε = 1 and δ = 1e-6. Within a person rows correlate by 0, 0.5 or 0.9.
+The truth is the precision matrix that made the rows; for averages it is that of averages.
+"""
+
+import argparse
+import csv
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import graphveil as gv
+
+RESULTS = Path(__file__).parent / "results" / "people.csv"
+BUDGET, BOUNDS, N_PEOPLE, P, MOST = gv.Budget(1.0, 1e-6), (-6.0, 6.0), 6000, 8, 30
+
+
+def visits(rng, correlation):
+    """Rows, whose they are, and the covariances of rows and of people's averages."""
+    covariance = np.linalg.inv(gv.simulate.small_world_precision(P, random_state=int(rng.integers(2**31))))
+    scale = np.sqrt(np.diag(covariance))
+    covariance = covariance / np.outer(scale, scale)
+    half = np.linalg.cholesky(covariance)
+    # Mostly few visits, as in a clinic: 6.5 on average.
+    counts = np.minimum(rng.geometric(0.15, N_PEOPLE), MOST)
+    ids = np.repeat(np.arange(N_PEOPLE), counts)
+    own, each = (rng.standard_normal((n, P)) @ half.T for n in (N_PEOPLE, len(ids)))
+    rows = np.sqrt(correlation) * own[ids] + np.sqrt(1.0 - correlation) * each
+    shrunk = correlation + (1.0 - correlation) * np.mean(1.0 / counts)
+    order = rng.permutation(len(ids))
+    return rows[order], ids[order], covariance, shrunk * covariance
+
+
+def error_and_cover(release, covariance):
+    """Relative error of the precision matrix, and how many of the 95% intervals of pairs hold the truth."""
+    precision = np.linalg.inv(covariance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gv.PrivateGraphicalLasso(BUDGET.epsilon, BUDGET.delta).fit_release(release)
+        found = gv.recover(release)
+        intervals = model.edge_intervals()
+    scale = np.sqrt(np.diag(precision))
+    partial = -precision / np.outer(scale, scale)
+    upper = np.triu_indices(P, 1)
+    held = ((intervals.lower <= partial) & (partial <= intervals.upper))[upper] if intervals.reason is None else []
+    return gv.metrics.relative_loss(found.precision, precision), found.n_eff, np.mean(held) if len(held) else np.nan
+
+
+def ways(rows, ids, seed):
+    """Releases of the same visits, by name, and whether the truth is that of averages."""
+    _, first = np.unique(ids, return_index=True)
+    options = {"budget": BUDGET, "random_state": seed}
+    total = gv.Domain(bounds=BOUNDS, person="id")
+    between = gv.Domain(bounds=BOUNDS, person="id", variation="between")
+    yield "total", gv.release(rows, person=ids, domain=total, **options), False
+    yield "between", gv.release(rows, person=ids, domain=between, **options), True
+    yield "one row per person", gv.release(rows[first], domain=gv.Domain(bounds=BOUNDS), **options), False
+    promise = gv.Domain(bounds=BOUNDS, rows_per_person=MOST)
+    yield f"rows_per_person={MOST}", gv.release(rows, domain=promise, **options), False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--repeats", type=int, default=20)
+    repeats = parser.parse_args().repeats
+    table = []
+    for correlation in (0.0, 0.5, 0.9):
+        found = {}
+        for seed in range(repeats):
+            rows, ids, of_rows, of_averages = visits(np.random.default_rng(seed), correlation)
+            for name, release, averages in ways(rows, ids, seed):
+                found.setdefault(name, []).append(error_and_cover(release, of_averages if averages else of_rows))
+        for name, values in found.items():
+            error, n_eff, cover = np.array(values).T
+            line = [correlation, name, np.median(error), error.max(), np.median(n_eff), np.nanmean(cover), repeats]
+            table.append(line)
+            shown = "error {:.4f} (worst {:.4f}) n_eff {:6.0f} cover {:.3f}".format(*line[2:6])
+            print(f"{correlation:4} {name:22} {shown}", flush=True)
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["correlation", "way", "error", "worst", "n_eff", "cover", "repeats"])
+        writer.writerows([*line[:2], *(f"{value:.4g}" for value in line[2:-1]), line[-1]] for line in table)
+
+
+if __name__ == "__main__":
+    main()
