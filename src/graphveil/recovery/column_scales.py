@@ -136,21 +136,21 @@ def count_bulk(
     (answer,) = yield [(CellCounts(which.astype(float)), PROTOCOL.cells_share)]
     nearly_all = 1.0 - max(PROTOCOL.least_rows_lost, lost)
     for column, cells in zip(which, answer.values["cells"].reshape(which.size, -1), strict=True):
-        middle[column], half[column] = _narrowest_window(cells, nearly_all * inputs.n_samples)
+        middle[column], half[column] = _find_bulk(cells, inputs.n_samples, nearly_all)
     return Bulk(middle, half), PROTOCOL.cells_share
 
 
-def _narrowest_window(cells: Vector, rows: float) -> tuple[float, float]:
-    """Middle and half-width of the narrowest two neighbouring cells with so many rows."""
+def _find_bulk(cells: Vector, n: int, nearly_all: float) -> tuple[float, float]:
+    """Middle and half-width of the narrowest two neighbouring cells with nearly all rows."""
     start = 0
     for level in CELL_LEVELS:
         counts = cells[start : start + 2**level]
         start += 2**level
-        if level == CELL_LEVELS[0] and counts.max() > 0.5 * counts.sum():
+        if level == CELL_LEVELS[0] and counts.max() > 0.5 * n:
             break  # half of the rows in one point: a rare event, whose variance lies elsewhere
         pairs = counts[:-1] + counts[1:]
         best = int(np.argmax(pairs))
-        if pairs[best] > rows:
+        if pairs[best] > nearly_all * n:
             width = 2.0 / 2**level
             return -1.0 + (best + 1) * width, width
     return np.nan, np.nan
