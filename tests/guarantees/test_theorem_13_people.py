@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter, LedgerError, SourceError
 from graphveil.privacy.mechanisms import step_for
+from graphveil.rows import accumulators
 from graphveil.rows.accumulators import statistic_for
 from graphveil.rows.encoding import Encoder
 from graphveil.rows.people import Hasher, People, _draw_point, _times
@@ -389,3 +390,45 @@ def test_variation_is_refused_by_name_where_it_cannot_be_had(options):
         gv.release(rows, person=ids, domain=domain, budget=BUDGET, **options)
     with pytest.raises(InvalidParameter, match="variation"):
         gv.Domain(bounds=(-5, 8), variation="between")
+
+
+# ------------------------------------------------------------------ planted bugs are found
+def test_planted_bug__counts_that_forget_the_weights(monkeypatch):
+    monkeypatch.setattr(
+        accumulators,
+        "_count_in_bins",
+        lambda bins, weights, size: PERSON_WEIGHT * np.bincount(bins, minlength=size),
+    )
+    encoder, space = setting(2)
+    query = CellCounts(np.arange(2.0))
+    pair = (answer(query, space, encoder, np.tile(corner, (3, 1))) for corner in ([1.0, 1.0], [-1.0, -1.0]))
+    assert squared_move(query, *pair) > hidden(query, space)
+
+
+@pytest.mark.parametrize("kind", [CellCounts, ColumnMeans])
+def test_planted_bug__weights_that_are_rounded_up(kind):
+    encoder, space = setting(2)
+    window = np.full(2, float(encoder.lattice.levels))
+    query = kind(np.arange(2.0)) if kind is CellCounts else kind(-window, window, np.ones(2), np.arange(2.0))
+    moves = []
+    for weight in (PERSON_WEIGHT // 3, PERSON_WEIGHT // 3 + 1):
+        found = []
+        for corner in ([1.0, 1.0], [-1.0, -1.0]):
+            statistic, encoded = statistic_for(query, space), np.empty((3, 2))
+            encoder.encode(np.tile(corner, (3, 1)), None, encoded)
+            statistic.update(encoded, np.full(3, weight))
+            found.append(statistic.answer(query))
+        moves.append(squared_move(query, *found))
+    assert moves[0] <= int(hidden(query, space)) * (1 + 2**-28)
+    assert moves[1] > moves[0]
+    # The sensitivity has a reserve of 2⁻³⁰; a weight that is one too large in 2²⁰/3 exceeds it.
+    assert moves[1] > hidden(query, space)
+
+
+def test_planted_bug__ids_of_32_bits():
+    """300,000 ids: of 32 bits each, about ten pairs would be taken for one."""
+    keys = Hasher().keys_of([f"{i:x}" for i in np.random.default_rng(0).permutation(2**40 - np.arange(300_000) ** 3)])
+    for mask, all_told_apart in ((2**64 - 1, True), (2**32 - 1, False)):
+        people = People()
+        people.add(np.ascontiguousarray(np.stack([keys[:, 0] * (mask > 2**32), keys[:, 1] & np.uint64(mask)], axis=1)))
+        assert (people.count() == 300_000) == all_told_apart
