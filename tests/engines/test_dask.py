@@ -168,6 +168,7 @@ def test_labels_beside_the_rows_and_batches_are_refused():
         gv.PrivatePrecision(1.0, 1e-6, bounds=(-9, 9)).partial_fit(dask.array.from_array(ROWS))
 
 
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
 def test_an_estimator_fits_a_dask_frame():
     model = gv.PrivatePrecision(4.0, 1e-6, bounds=(-20, 20), random_state=0)
     numbers = frame()[NAMES]

@@ -200,13 +200,13 @@ def check_faults(session, files, folder):
     for name, value in one_a_file.items():
         session.conf.set(name, value)
     frame = session.read.parquet(str(folder))
-    narrowed = graphveil.engines.spark._narrowed
+    narrowed = graphveil.engines.spark._select_columns
     for kind, fault in faults().items():
         for call in ["labels"] if kind != "the last is lost" else CALLS:
             ledger = Ledger()
             with pytest.MonkeyPatch.context() as patch:
                 faulty = lambda *given, fault=fault: Faulty(narrowed(*given), fault)  # noqa: E731
-                patch.setattr(graphveil.engines.spark, "_narrowed", faulty)
+                patch.setattr(graphveil.engines.spark, "_select_columns", faulty)
                 if kind == "none":
                     assert_same_bits(frame, [call])
                     continue

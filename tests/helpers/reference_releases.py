@@ -18,12 +18,12 @@ CALLS = {
     "adaptive": {
         # One column is lost in its bounds, so that its cells are counted.
         "domain": gv.Domain(columns=NAMES, bounds=([-40, -40, -4000, -40], [40, 40, 4000, 40])),
-        "budget": gv.Budget(4.0, 1e-6),
+        "budget": gv.Budget(2.0, 1e-6),  # at which rounds ask for what clipping cut off
         "random_state": 1,
     },
     "a private norm": {
         "domain": gv.Domain(columns=NAMES, data_norm="private"),
-        "budget": gv.Budget(4.0, 1e-6),
+        "budget": gv.Budget(2.0, 1e-6),  # at which rounds ask for what clipping cut off
         "random_state": 2,
     },
     "labels": {

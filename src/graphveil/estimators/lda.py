@@ -63,7 +63,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
     --------
     >>> import graphveil as gv
     >>> data = gv.datasets.ionosphere()
-    >>> model = gv.PrivateLDA(epsilon=8.0, delta=1e-4, classes=["b", "g"], bounds=(-1, 1), random_state=0)
+    >>> model = gv.PrivateLDA(epsilon=10.0, delta=1e-4, classes=["b", "g"], bounds=(-1, 1), random_state=0)
     >>> model.fit(data.rows, data.labels).score(data.rows, data.labels) > 0.7
     True
     """
