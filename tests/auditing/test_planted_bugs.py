@@ -16,6 +16,7 @@ from graphveil.ledger import account
 from graphveil.privacy import mechanisms, noise, sensitivity
 from graphveil.released import release
 from graphveil.rows import accumulators, encoding
+from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.quantization import MomentLayout
 
 draw = noise.SecureSource.discrete_gaussian
@@ -204,7 +205,9 @@ def test_a_round_of_the_adaptive_recipe_that_was_not_charged(monkeypatch):
     monkeypatch.setattr(
         account.Account, "charge", lambda self, event: charge(self, replace(event, mu=event.mu * math.sqrt(0.5)))
     )
-    monkeypatch.setattr(account.Account, "check_covers", lambda self, steps: None)
+    with pytest.raises(GuaranteeError):  # noticed before it is drawn
+        gv.audit(gv.Budget(16.0, 1e-6), pair="adaptive", runs=100)
+    monkeypatch.setattr(ReleaseEvent, "covers", lambda self, steps: True)  # nor at the end, when it is put together
     assert gv.audit(gv.Budget(16.0, 1e-6), pair="adaptive", runs=1500).broken
 
 
