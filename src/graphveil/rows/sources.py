@@ -223,7 +223,7 @@ class _Beside(RowSource):
                 break
             yield rows, beside
         if start != len(self._beside):
-            raise SourceError(f"There are {len(self._beside)} {self._what}, but a different number of rows.")
+            raise SourceError(f"{self._what.capitalize()} and rows must be equally many.")  # how many may be secret
 
     def iter_people(self) -> "Iterator[NDArray[np.uint64]]":
         yield self._beside
