@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["RowSource", "open_batch", "open_source"]
 
 _LONG_INTEGERS = ("HUGEINT", "UHUGEINT", "Int128", "UInt128")  # of DuckDB and polars; Arrow has none of 128 bits
+_UNEQUAL = "Ids of people and rows must be equally many."  # how many there are is secret
 _KINDS = (
     "a 2-D numeric numpy array, a data frame (pandas, polars, pyarrow, DuckDB, Dask, Spark), the path of files, a "
     "collection of batches, or a function that starts one"
@@ -88,7 +89,7 @@ def open_source(source: Any, domain: Domain, augment: Augment, person: Any = Non
     labels = augment if isinstance(augment, Labels) else None
     if person is not None:
         rows = open_source(source, replace(domain, person=None, variation="total"), None)
-        return _Beside(rows, Hasher().keys_of(person), "ids of people")
+        return _Beside(rows, Hasher().keys_of(person), _UNEQUAL)
     given = source
     if callable(source) and not isinstance(source, Iterable):
         source = _Factory(source)
@@ -122,7 +123,7 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None, hasher: Hashe
         rows = open_batch(source[0], domain, None)
         if rows is None:
             return None
-        return _Beside(rows, codes_of(source[1], labels), "labels")
+        return _with_labels(rows, codes_of(source[1], labels))
     if _names_files(source):
         from graphveil.rows.files import Files
 
@@ -210,9 +211,9 @@ class _Factory:
 class _Beside(RowSource):
     """Rows with labels, or with keys of people, that came beside them."""
 
-    def __init__(self, rows: RowSource, beside: "NDArray[Any]", what: str) -> None:
+    def __init__(self, rows: RowSource, beside: "NDArray[Any]", refusal: str) -> None:
         self.columns, self.n_features, self.reuses_buffer = rows.columns, rows.n_features, rows.reuses_buffer
-        self._rows, self._beside, self._what = rows, beside, what
+        self._rows, self._beside, self._refusal = rows, beside, refusal
 
     def read(self) -> "Iterator[Block]":
         start = 0
@@ -223,10 +224,14 @@ class _Beside(RowSource):
                 break
             yield rows, beside
         if start != len(self._beside):
-            raise SourceError(f"{self._what.capitalize()} and rows must be equally many.")  # how many may be secret
+            raise SourceError(self._refusal)
 
     def iter_people(self) -> "Iterator[NDArray[np.uint64]]":
         yield self._beside
+
+
+def _with_labels(rows: RowSource, codes: "NDArray[np.intp]") -> RowSource:
+    return _Beside(rows, codes, f"There are {len(codes)} labels, but a different number of rows.")
 
 
 class _Batches(RowSource):
@@ -343,9 +348,9 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
     *features, last = wanted
     alone = _Frame(frame[features], selection.features_alone())
     if selection.hasher is not None:
-        return _Beside(alone, selection.hasher.keys_of(frame[last]), "ids of people")
+        return _Beside(alone, selection.hasher.keys_of(frame[last]), _UNEQUAL)
     assert selection.labels is not None
-    return _Beside(alone, codes_of(call_sanitized(lambda: list(frame[last]), "read"), selection.labels), "labels")
+    return _with_labels(alone, codes_of(call_sanitized(lambda: list(frame[last]), "read"), selection.labels))
 
 
 def _arrow_type(name: str, empty: Any) -> Any:
