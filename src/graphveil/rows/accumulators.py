@@ -41,20 +41,14 @@ _SMALL = 10**6  # multiplications up to which OpenBLAS takes a kernel for small 
 __all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMoments", "statistic_for"]
 
 
-class RowMoments(Statistic):
-    """Moments of the rows of the domain, with what the release appends to them."""
+class _MomentStatistic(Statistic):
+    """Exact moments of rows that a subclass makes of encoded ones."""
 
     __slots__ = ("_layout", "_moments", "_row_square")
 
-    def __init__(self, layout: MomentLayout, lattice: RowGrid) -> None:
-        self._layout, self._row_square = layout, lattice.row_square
+    def __init__(self, layout: MomentLayout, row_square: int) -> None:
+        self._layout, self._row_square = layout, row_square
         self._moments = ExactMoments(layout.size)
-
-    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
-        if weights is not None:
-            encoded = encoded.copy()  # other statistics are to see it too
-            weigh_rows(encoded, weights, self._layout.n_features, self._row_square)
-        self._moments.update(encoded)
 
     def merge(self, other: Self) -> None:
         self._moments.merge(other._moments)
@@ -67,6 +61,21 @@ class RowMoments(Statistic):
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         return _coordinates(self._moments, self._layout)
+
+
+class RowMoments(_MomentStatistic):
+    """Moments of the rows of the domain, with what the release appends to them."""
+
+    __slots__ = ()
+
+    def __init__(self, layout: MomentLayout, lattice: RowGrid) -> None:
+        super().__init__(layout, lattice.row_square)
+
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
+        if weights is not None:
+            encoded = encoded.copy()  # other statistics are to see it too
+            weigh_rows(encoded, weights, self._layout.n_features, self._row_square)
+        self._moments.update(encoded)
 
 
 class _Mapped:
@@ -95,24 +104,23 @@ class _Mapped:
             yield slice(start, start + n), self.product[:n]
 
 
-class MappedMoments(Statistic):
+class MappedMoments(_MomentStatistic):
     """Moments of mapped rows, shortened to a norm; or of what that shortening cut off.
 
     ``edge`` is what no coordinate of the rows exceeds, if that is known: a window that is as wide need not be applied.
     """
 
-    __slots__ = ("_arguments", "_constant", "_encoded", "_layout", "_mapped", "_moments", "_row_square")
+    __slots__ = ("_arguments", "_constant", "_encoded", "_mapped")
 
     def __init__(
         self, query: Moments | ClippedTail, lattice: RowGrid, layout: MomentLayout, edge: float = math.inf
     ) -> None:
         assert query.row_map is not None
-        self._mapped, self._layout, self._constant = _Mapped(query.row_map, edge), layout, lattice.constant
-        self._row_square = lattice.row_square
+        super().__init__(layout, lattice.row_square)
+        self._mapped, self._constant = _Mapped(query.row_map, edge), lattice.constant
         inner, norm = (query.inner, query.outer) if isinstance(query, ClippedTail) else (0.0, query.radius)
         self._arguments = (inner, norm, lattice.ball, float(lattice.row_square))
         self._encoded = np.empty((0, layout.size))
-        self._moments = ExactMoments(layout.size)
 
     def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
         if len(self._encoded) < len(encoded):
@@ -123,18 +131,6 @@ class MappedMoments(Statistic):
             out[:, encoded.shape[1] :] = self._constant
             weigh_rows(out, weights, encoded.shape[1], self._row_square)
         self._moments.update(out)
-
-    def merge(self, other: Self) -> None:
-        self._moments.merge(other._moments)
-
-    def to_words(self) -> "NDArray[np.int64]":
-        return self._moments.to_words()
-
-    def add_from_words(self, words: "NDArray[np.int64]") -> None:
-        self._moments.add_from_words(words)
-
-    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
-        return _coordinates(self._moments, self._layout)
 
 
 class NormCounter(Statistic):
