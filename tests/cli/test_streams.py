@@ -107,6 +107,35 @@ def test_an_interruption_while_importing(module, patients, bounds, tmp_path):
     assert not (tmp_path / "x.release").exists()
 
 
+SWALLOWED = """
+import os, sys, weakref
+class Thing:
+    pass
+class Hook:
+    def find_spec(self, name, *_):
+        if name == "numpy":
+            sys.meta_path.remove(self)
+            thing = Thing()
+            gone = weakref.ref(thing, lambda _: os.kill(os.getpid(), {number}))
+            del thing
+sys.meta_path.insert(0, Hook())
+sys.argv = ["graphveil", *{arguments!r}]
+from graphveil.cli.main import run
+sys.exit(run())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_that_python_swallows_comes_again(number, patients, bounds, tmp_path):
+    """What is raised in the callback of a weak reference goes nowhere: the release would run on to its end."""
+    arguments = ["release", "patients.parquet", "--epsilon", "1", "--delta", "1e-6", "--bounds", "bounds.toml"]
+    code = SWALLOWED.format(number=int(number), arguments=[*arguments, "--no-ledger", "-o", "x.release"])
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 128 + number, ended.stderr
+    assert ended.stderr == "Error: Interrupted. Nothing was charged.\n"
+    assert not (tmp_path / "x.release").exists()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_signals_at_any_time(clinic, seed):
     """From the start of our code on (before it, Python itself is starting) to after the end."""

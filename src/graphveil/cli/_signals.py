@@ -3,15 +3,19 @@
 # What is imported here is imported before a signal can be heard: no typing, and of signal what is built in, without its
 # enumerations, which take milliseconds to load.
 import _signal as signal  # type: ignore[import-not-found] # it has no type information
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
     from types import FrameType
     from typing import Any
 
 __all__ = ["deferred", "end_quietly", "listen", "signal_heard"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_INTERRUPTING = (*_SIGNALS, signal.SIGALRM)
+_AGAIN_SECONDS = 0.01  # longer than Python takes to leave the code that swallowed an interruption
 _heard: list[int] = []
 
 
@@ -21,6 +25,8 @@ def listen() -> None:
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # `nohup`, or a shell's background job
             signal.signal(number, _stop)
+    signal.signal(signal.SIGALRM, _interrupt)
+    sys.unraisablehook = _interrupt_again
 
 
 def signal_heard() -> int | None:
@@ -30,7 +36,7 @@ def signal_heard() -> int | None:
 
 def end_quietly() -> None:
     """Nothing is left to interrupt: a late signal must not turn what was done into a traceback."""
-    for number in _SIGNALS:
+    for number in _INTERRUPTING:
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -38,7 +44,7 @@ class deferred:  # noqa: N801 - used as a function is
     """A context in which nothing is interrupted: for what takes a moment and would be lost."""
 
     def __enter__(self) -> None:
-        self._before = {number: signal.signal(number, signal.SIG_IGN) for number in _SIGNALS}
+        self._before = {number: signal.signal(number, signal.SIG_IGN) for number in _INTERRUPTING}
 
     def __exit__(self, *_: "Any") -> None:
         for number, handler in self._before.items():
@@ -50,3 +56,18 @@ def _stop(number: int, _: "FrameType | None") -> None:
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_DFL)
     raise KeyboardInterrupt
+
+
+def _interrupt(*_: "Any") -> None:
+    raise KeyboardInterrupt
+
+
+def _interrupt_again(unraisable: "UnraisableHookArgs") -> None:
+    """Python swallows what is raised in a finalizer or the callback of a weak reference, of which imports have many.
+
+    It asks here what to do about it, where nothing can be raised either: so the interruption comes again in a moment.
+    """
+    if _heard and unraisable.exc_type is KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+    else:
+        sys.__unraisablehook__(unraisable)
