@@ -23,6 +23,7 @@ class Server:
         if os.geteuid() == 0:  # PostgreSQL refuses to run as root
             account = pwd.getpwnam("nobody")
             os.chown(self.folder, account.pw_uid, account.pw_gid)
+            self.folder.chmod(0o711)  # a server in a namespace of its own has no other right to the programs
             self.options = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
             if not self._may_run(package / "pginstall" / "bin" / "postgres"):
                 libraries = package.with_suffix(".libs")

@@ -66,8 +66,9 @@ def _interrupt_again(unraisable: "UnraisableHookArgs") -> None:
     """Python swallows what is raised in a finalizer or the callback of a weak reference, of which imports have many.
 
     It asks here what to do about it, where nothing can be raised either: so the interruption comes again in a moment.
+    What finalizers make of objects that the interruption left half-made is no news to anybody.
     """
-    if _heard and unraisable.exc_type is KeyboardInterrupt:
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
-    else:
+    if not _heard:
         sys.__unraisablehook__(unraisable)
+    elif unraisable.exc_type is KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
