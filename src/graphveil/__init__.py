@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from graphveil.estimators.precision import PrivatePrecision as PrivatePrecision
     from graphveil.estimators.ridge import PrivateRidgePrecision as PrivateRidgePrecision
     from graphveil.gate import release as release
+    from graphveil.inference.comparison import Comparison as Comparison
+    from graphveil.inference.comparison import compare as compare
     from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning import plan as plan
     from graphveil.recovery.edge_intervals import EdgeIntervals as EdgeIntervals
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",
+    "Comparison": "graphveil.inference.comparison",
     "Domain": "graphveil.spec.domain",
     "EdgeIntervals": "graphveil.recovery.edge_intervals",
     "Estimate": "graphveil.recovery.estimate",
@@ -56,6 +59,7 @@ _HOME = {
     "Release": "graphveil.released.release",
     "ReleaseEvent": "graphveil.spec.events",
     "audit": "graphveil.auditing.run",
+    "compare": "graphveil.inference.comparison",
     "merge_releases": "graphveil.released.merged",
     "plan": "graphveil.planning",
     "recover": "graphveil.recovery.estimate",

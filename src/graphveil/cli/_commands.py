@@ -11,6 +11,7 @@ from graphveil.cli._exit_codes import DONE, USAGE
 from graphveil.cli._output import echo, emit, open_streams, refuse
 from graphveil.cli.audit import audit
 from graphveil.cli.bounds import bounds
+from graphveil.cli.compare import compare
 from graphveil.cli.demo import demo
 from graphveil.cli.fit import fit
 from graphveil.cli.ledger import ledger
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for function in (demo, plan, release, show, fit, report, audit):
+for function in (demo, plan, release, show, fit, compare, report, audit):
     app.command()(function)
 app.add_typer(bounds, name="bounds")
 app.add_typer(ledger, name="ledger")

@@ -76,16 +76,24 @@ class EdgeIntervals:
         return frame.sort_values("estimate", key=np.abs, ascending=False, ignore_index=True)
 
     @property
-    def smallest_edge(self) -> float | None:
-        """Partial correlation that would be detected four times out of five, at 95%; None without intervals."""
+    def fisher_z(self) -> Matrix:
+        """Fisher's z of the estimates, on whose scale the intervals are symmetric; large on the diagonal."""
+        return _fisher_z(self.estimate)
+
+    @property
+    def fisher_z_sd(self) -> Matrix:
+        """Standard deviation of Fisher's z, as the intervals have it."""
         from scipy.stats import norm
 
+        return np.asarray((_fisher_z(self.upper) - _fisher_z(self.lower)) / (2.0 * norm.isf((1.0 - self.level) / 2.0)))
+
+    @property
+    def smallest_edge(self) -> float | None:
+        """Partial correlation that would be detected four times out of five, at 95%; None without intervals."""
         pairs = np.triu_indices(len(self.estimate), 1)
         if self.reason is not None or not pairs[0].size:
             return None
-        lower, upper = (np.arctanh(np.clip(end[pairs], -_ALMOST_ONE, _ALMOST_ONE)) for end in (self.lower, self.upper))
-        sd = float(np.median(upper - lower)) / (2.0 * norm.isf((1.0 - self.level) / 2.0))
-        return float(np.tanh(SEEN * sd))
+        return float(np.tanh(SEEN * np.median(self.fisher_z_sd[pairs])))
 
     def select(self, fdr: float = 0.1) -> NDArray[np.bool_]:
         """Adjacency matrix of edges, of which a share of at most ``fdr`` is expected to be noise.
@@ -222,6 +230,10 @@ def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matri
     # Independent errors of single entries, to first order in T_ij alone.
     variance += precision**2 @ np.broadcast_to(noisy.single, r.shape) @ precision**2 * scale**2
     return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - square))
+
+
+def _fisher_z(correlations: Matrix) -> Matrix:
+    return np.asarray(np.arctanh(np.clip(correlations, -_ALMOST_ONE, _ALMOST_ONE)))
 
 
 def _unit_diagonal(values: Matrix) -> Matrix:

@@ -1,0 +1,56 @@
+"""`graphveil compare`: in words, as JSON, and as a table."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+
+DOMAIN = gv.Domain(columns=["=cmd()", "bmi", "sugar"], bounds=(-6, 6))
+
+
+@pytest.fixture
+def groups(tmp_path):
+    """Two releases that differ in the mean of sugar."""
+    for seed, name in enumerate(("men", "women")):
+        rows = np.random.default_rng(seed).normal([0, 0, seed], 1, (3000, 3))
+        made = gv.release(rows, domain=DOMAIN, budget=gv.Budget(2.0, 1e-6), random_state=seed)
+        made.save(tmp_path / f"{name}.release")
+    return tmp_path / "men.release", tmp_path / "women.release"
+
+
+def test_it_says_what_differs(graphveil, groups):
+    said = graphveil("compare", *groups)
+    assert said.code == 0, said.text
+    assert "women compared with men" in said.out
+    assert "1 of 3 means differs" in said.out
+    assert "nobody's records are in both groups" in said.out
+
+
+def test_the_table_and_json_hold_every_difference(graphveil, groups, tmp_path):
+    said = graphveil("compare", *groups, "-o", "differences.csv", "--json").json
+    assert said["compared"] == ["men", "women"]
+    assert said["mean"]["differ"] == 1
+    with (tmp_path / "differences.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 9
+    assert [row["of"] for row in rows if row["what"] == "mean"] == ["'=cmd()", "bmi", "sugar"]
+    assert [row["of"] for row in rows if row["differs"] == "True" and row["what"] == "mean"] == ["sugar"]
+    assert graphveil("compare", *groups, "-o", "differences.json").code == 0
+    written = json.loads((tmp_path / "differences.json").read_text())["differences"]
+    assert [float(row["difference"]) for row in rows] == [row["difference"] for row in written]
+    expected = gv.compare(*map(gv.Release.load, groups)).means.difference
+    assert [row["difference"] for row in written if row["what"] == "mean"] == pytest.approx(list(expected))
+    assert graphveil("compare", *groups, "-o", "differences.csv").code == 0, "its own kind is replaced"
+
+
+def test_what_cannot_be_compared_is_refused(graphveil, groups, tmp_path):
+    twice = graphveil("compare", groups[0], groups[0])
+    assert twice.code == 1
+    assert "overlap" in twice.err
+    (tmp_path / "notes.csv").write_text("my notes\n")
+    assert graphveil("compare", *groups, "-o", "notes.csv").code == 1
+    assert (tmp_path / "notes.csv").read_text() == "my notes\n"
+    assert "unknown extension" in graphveil("compare", *groups, "-o", "differences.docx").err

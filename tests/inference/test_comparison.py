@@ -1,0 +1,183 @@
+"""Two releases side by side: what differs is found, what does not is not, and what cannot be compared is refused."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import graphveil as gv
+from graphveil.inference.comparison import _subtract
+from graphveil.spec.augmentation import Constant
+
+BUDGET = gv.Budget(2.0, 1e-6)
+NAMES = ("age", "bmi", "pressure", "sugar")
+DOMAIN = gv.Domain(columns=NAMES, bounds=(-6, 6))
+# Chains in which bmi and pressure are associated in one group and not in the other.
+APART, JOINED = np.eye(4), np.eye(4)
+APART[0, 1] = APART[1, 0] = JOINED[0, 1] = JOINED[1, 0] = -0.4
+JOINED[1, 2] = JOINED[2, 1] = -0.3
+
+THREE = ("pressure — sugar", "age — pressure", "age — sugar")
+
+
+def released(theta, seed, n=8000, shift=0.0, scale=1.0, domain=DOMAIN, **options):
+    rows = gv.simulate.gaussian_rows(theta, n, random_state=seed) * scale + shift
+    return gv.release(rows, domain=domain, budget=BUDGET, random_state=seed, **options)
+
+
+@pytest.fixture(scope="module")
+def one():
+    return released(APART, 0)
+
+
+@pytest.fixture(scope="module")
+def other():
+    return released(JOINED, 1, shift=np.array([0.0, 0.0, 0.0, 0.5]), scale=np.array([1.0, 1.0, 1.0, 1.5]))
+
+
+def test_what_differs_is_found_with_the_right_sign(one, other):
+    found = gv.compare(one, other, names=("before", "after"))
+    edges = dict(zip(found.partial_correlations.labels, found.differ(found.partial_correlations), strict=True))
+    assert [label for label, differs in edges.items() if differs] == ["bmi — pressure"]
+    k = found.partial_correlations.labels.index("bmi — pressure")
+    assert found.partial_correlations.lower[k] < 0.3 < found.partial_correlations.upper[k]
+    means, sds = found.means, found.standard_deviations
+    assert found.differ(means)[3]
+    assert means.lower[3] < 0.5 < means.upper[3]
+    assert found.differ(sds)[3]
+    assert sds.lower[3] < 0.5 < sds.upper[3]
+    assert means.global_p_value < 1e-6 > sds.global_p_value
+
+
+def test_exchanging_the_groups_changes_signs_and_nothing_else(one, other):
+    there, back = gv.compare(one, other), gv.compare(other, one)
+    for a, b in zip(there.kinds, back.kinds, strict=True):
+        assert a.difference == pytest.approx(-b.difference)
+        assert a.lower == pytest.approx(-b.upper)
+        assert a.p_value == pytest.approx(b.p_value)
+        assert (a.lower < a.difference).all()
+        assert (a.difference < a.upper).all()
+
+
+def test_numbers_are_those_of_the_estimate_and_the_edge_intervals(one, other):
+    found = gv.compare(one, other)
+    estimate = gv.recover(one)
+    assert found.means.first == pytest.approx(estimate.location)
+    assert found.standard_deviations.first == pytest.approx(np.sqrt(np.diag(estimate.covariance)))
+    edges = gv.PrivateGraphicalLasso(2.0, 1e-6).fit_release(one).edge_intervals()
+    assert found.partial_correlations.first == pytest.approx(edges.estimate[np.triu_indices(4, 1)])
+    half = (np.arctanh(edges.upper[0, 1]) - np.arctanh(edges.lower[0, 1])) / 2
+    assert edges.fisher_z_sd[0, 1] == pytest.approx(half / norm.isf(0.025))
+
+
+def test_intervals_and_p_values_are_those_of_two_gaussians():
+    values, sds = (np.array([1.0, 2.0]), np.array([1.5, 2.0])), (np.array([0.3, 0.3]), np.array([0.4, 0.4]))
+    apart = _subtract("mean", ("x", "y"), *zip(values, sds, strict=True), lambda v: v, level=0.95, overlap=False)
+    assert apart.upper - apart.lower == pytest.approx(2 * norm.isf(0.025) * 0.5)
+    assert apart.p_value == pytest.approx([2 * norm.sf(1.0), 1.0])
+    same = _subtract("mean", ("x", "y"), *zip(values, sds, strict=True), lambda v: v, level=0.95, overlap=True)
+    assert same.upper - same.lower == pytest.approx(2 * norm.isf(0.025) * 0.7)
+    assert (same.p_value >= apart.p_value).all()
+
+
+def test_two_releases_of_one_distribution_rarely_differ(one):
+    """Without a difference every p-value is below 5% in one case of twenty; benchmarks/comparison.py has the rates."""
+    p_values = []
+    for seed in range(4):
+        found = gv.compare(released(APART, 100 + seed, n=3000), one)
+        p_values += [kind.p_value for kind in found.kinds]
+    assert sum(int((values < 0.05).sum()) for values in p_values) <= 9  # of 56: more in 1 of 1,000
+    assert min(values.min() for values in p_values) > 1e-5
+
+
+def test_differences_as_large_as_promised_are_mostly_detected(one):
+    """`smallest_difference` is what a single test detects four times out of five."""
+    promised = gv.compare(one, released(APART, 1)).smallest_difference
+    theta = APART.copy()
+    theta[2, 3] = theta[3, 2] = theta[0, 2] = theta[2, 0] = theta[0, 3] = theta[3, 0] = -promised
+    found = [gv.compare(one, released(theta, 100 + seed)).partial_correlations for seed in range(3)]
+    seen = [kind.p_value[kind.labels.index(pair)] < 0.05 for kind in found for pair in THREE]
+    assert sum(seen) >= 4  # fewer of 9 with probability 0.003
+
+
+def test_summary_frame_and_html_say_the_same(one, other):
+    found = gv.compare(one, other, names=("north <1>", "south"))
+    frame = found.to_frame()
+    assert len(frame) == 6 + 4 + 4
+    assert frame["differs"].sum() == sum(int(found.differ(kind).sum()) for kind in found.kinds)
+    assert frame["p_value"].is_monotonic_increasing
+    text = found.summary()
+    assert "south compared with north <1>" in text
+    assert "nobody's records are in both" in text
+    assert "bmi — pressure" in text
+    html = found._repr_html_()
+    assert "north &lt;1&gt;" in html
+    assert "bmi — pressure" in html
+    assert "Comparison of north <1> and south" in repr(found)
+
+
+def test_what_does_not_mean_the_same_is_refused(one):
+    wider = released(APART, 3, domain=gv.Domain(columns=NAMES, bounds=(-8, 8)))
+    renamed = released(APART, 3, domain=gv.Domain(columns=NAMES[::-1], bounds=(-6, 6)))
+    for wrong, field in ((wider, "bounds"), (renamed, "columns")):
+        with pytest.raises(gv.exceptions.InvalidParameter, match=f"the {field} of both releases must be the same"):
+            gv.compare(one, wrong)
+    with pytest.raises(gv.exceptions.InvalidParameter, match="both have released the mean"):
+        gv.compare(one, released(APART, 3, assume_centered=True))
+    with pytest.raises(gv.exceptions.InvalidParameter, match="b must be a gv"):
+        gv.compare(one, "other.release")
+
+
+def test_the_same_people_twice_are_refused_unless_declared(one, other):
+    with pytest.raises(gv.exceptions.InvalidParameter, match="overlap=True"):
+        gv.compare(one, one)
+    with pytest.raises(gv.exceptions.InvalidParameter, match="different people"):
+        gv.compare(one, gv.merge_releases([one, other]))
+    found = gv.compare(one, other, overlap=True)
+    assert "may be in both" in found.summary()
+    assert found.smallest_difference > gv.compare(one, other).smallest_difference
+
+
+def test_centred_releases_have_no_means_to_compare():
+    pair = [released(JOINED, seed, assume_centered=True) for seed in (0, 1)]
+    assert all(not isinstance(release.augment, Constant) for release in pair)
+    found = gv.compare(*pair)
+    assert found.means is None
+    assert [kind.what for kind in found.kinds] == ["partial correlation", "standard deviation"]
+
+
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+def test_without_intervals_the_reason_is_given():
+    rows = np.random.default_rng(0).normal(size=(300, 12))
+    domain, budget = gv.Domain(bounds=(-4, 4)), gv.Budget(0.3, 1e-6)
+    pair = [gv.release(rows, domain=domain, budget=budget, random_state=seed) for seed in (0, 1)]
+    found = gv.compare(*pair)
+    assert found.partial_correlations is None
+    assert found.smallest_difference is None
+    assert found.reason in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"names": ("a",)}, "names must be two names"),
+        ({"names": ("a", "a")}, "names must be"),
+        ({"level": 1.0}, "level must be"),
+        ({"fdr": 0.0}, "fdr must be"),
+        ({"overlap": "no"}, "overlap must be"),
+    ],
+)
+def test_parameters_are_checked(one, other, options, match):
+    with pytest.raises(gv.exceptions.InvalidParameter, match=match):
+        gv.compare(one, other, **options)
+
+
+def test_one_column_is_compared_too():
+    domain = gv.Domain(columns=["x"], bounds=(-6, 6))
+    pair = [
+        gv.release(np.random.default_rng(s).normal(s, 1, (3000, 1)), domain=domain, budget=BUDGET, random_state=s)
+        for s in (0, 1)
+    ]
+    found = gv.compare(*pair)
+    assert found.differ(found.means).all()
+    assert found.partial_correlations.labels == ()
+    assert found.smallest_difference is None
