@@ -28,11 +28,9 @@ def precision(graph, p):
 
 
 def released(theta, n, epsilon, seed):
-    bound = 4.5 * np.sqrt(np.diag(np.linalg.inv(theta)))
     rows = gv.simulate.gaussian_rows(theta, n, random_state=seed)
-    return gv.release(
-        rows, domain=gv.Domain(bounds=(-8 * bound, 8 * bound)), budget=gv.Budget(epsilon, 1e-6), random_state=seed
-    )
+    domain, budget = gv.Domain(bounds=(-20, 20)), gv.Budget(epsilon, 1e-6)
+    return gv.release(rows, domain=domain, budget=budget, random_state=seed)
 
 
 def compare(theta, other, n, epsilon, seed):
