@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from graphveil._threads import one_blas_thread
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import Partitions, PartitionSum, PartitionTask, add_sums
 from graphveil.rows.sanitized_errors import call_sanitized
@@ -41,7 +42,6 @@ class DaskPartitions(Partitions):
     def run(self, work: PartitionTask) -> tuple[PartitionSum, int]:
         """One graph: for every partition a task that sums it and one that counts it, and a tree that adds the sums."""
         from dask.delayed import delayed
-        from threadpoolctl import threadpool_limits
 
         parts = self._parts()
 
@@ -51,7 +51,7 @@ class DaskPartitions(Partitions):
             while len(level) > 1:
                 groups = [level[start : start + _BRANCHES] for start in range(0, len(level), _BRANCHES)]
                 level = [delayed(add_sums, pure=False)(group) for group in groups]
-            with threadpool_limits(limits=1, user_api="blas"):  # without a cluster, the threads are Dask's
+            with one_blas_thread():  # without a cluster, the threads are Dask's
                 outcome, n_rows = delayed(tuple)([level[0], _count_rows(parts)]).compute()
             return outcome, n_rows
 

@@ -22,7 +22,6 @@ Proof: ``privacy/proofs/quantisation.md``.
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg.cython_blas  # noqa: F401 - the BLAS of `np.dot` in compiled code: here before its threads are limited
 from numba import b1, f8, i8, void
 from numba.core.types import Array
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numba import config
-from threadpoolctl import threadpool_limits
 
+from graphveil._threads import one_blas_thread
 from graphveil.exceptions import GuaranteeError
 from graphveil.rows.partitions import Partitions
 from graphveil.rows.people import People
@@ -107,7 +107,7 @@ def _sum_together(
     waiting: Queue[Block | DecodeTask | None] = Queue(maxsize=2 * workers)
     over = Event()
     tallies = [Tally() for _ in range(workers)]
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         try:
             futures = [
                 pool.submit(_sum, _taken(waiting, over), encoder, statistics(), tally, people) for tally in tallies

@@ -1,6 +1,7 @@
 """The paper's own algorithm: alternating directions (equations 2.7 to 2.9), with both steps in closed form.
 
-Kept for fidelity and for the reproduction; `graphveil.graphical_lasso` solves the same problem 20 to 100 times faster.
+Kept for fidelity and for the reproduction; `graphveil.solvers.graphical_lasso` solves the same problem 20 to 100 times
+faster.
 
 References
 ----------

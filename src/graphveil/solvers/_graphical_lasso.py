@@ -38,6 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphveil import _validation
 from graphveil._linalg import is_positive_definite
+from graphveil._threads import blas_threads_for
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter, NotConverged
 from graphveil.solvers.certificate import certify
@@ -62,7 +63,6 @@ from graphveil.solvers.kernels import (
 )
 from graphveil.solvers.problem import Problem, all_penalties, check_penalty, check_symmetric
 from graphveil.solvers.solution import Solution
-from graphveil.solvers.threads import blas_threads_for
 
 __all__ = ["State", "graphical_lasso", "solve"]
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphveil import _validation
+from graphveil._threads import blas_threads_for
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.solvers._graphical_lasso import State, solve
@@ -14,7 +15,6 @@ from graphveil.solvers.kernels import extrapolate
 from graphveil.solvers.objectives import alpha_max
 from graphveil.solvers.problem import Problem, check_grid, check_symmetric
 from graphveil.solvers.solution import Solution
-from graphveil.solvers.threads import blas_threads_for
 
 __all__ = ["Path", "graphical_lasso_path"]
 
