@@ -1,5 +1,6 @@
 """Forecasts hold: what was foreseen is within 25% of what then happens."""
 
+import timeit
 import warnings
 from itertools import pairwise
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil.planning import _Case, _model, _rows, _smaller
+from graphveil.planning.case import Case
+from graphveil.planning.closed_form import foresee
+from graphveil.planning.rehearsal import _model, _rows, _smaller, rehearse
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
 
@@ -47,8 +50,7 @@ def what_happens(n, p, budget, seed, rows_per_person=1):
 )
 def test_forecasts_come_true(n, p, epsilon, person, repeats):
     budget = gv.Budget(epsilon, 1e-6)
-    case = _Case(n, p, budget, person, 4.0)
-    forecast = case.rehearse(repeats)
+    forecast = rehearse(Case(n, p, budget, person), repeats)
     n_eff, error, auc = np.median([what_happens(n, p, budget, seed, person) for seed in range(repeats)], axis=0)
     assert forecast.n_eff == pytest.approx(n_eff, rel=0.25)
     assert forecast.error == pytest.approx(error, rel=0.25)
@@ -59,7 +61,7 @@ def test_forecasts_come_true(n, p, epsilon, person, repeats):
 def test_the_smallest_edge_is_seen_four_times_out_of_five():
     """Pairs joined by exactly the partial correlation that was forecast, and nothing else."""
     n, p, budget = 8000, 10, gv.Budget(1.0, 1e-6)
-    smallest = _Case(n, p, budget, 1, 4.0).rehearse(4).smallest_edge
+    smallest = rehearse(Case(n, p, budget), 4).smallest_edge
     truth = np.eye(p)
     for first in range(0, p, 2):
         truth[first, first + 1] = truth[first + 1, first] = -smallest
@@ -74,8 +76,9 @@ def test_the_smallest_edge_is_seen_four_times_out_of_five():
 
 def test_the_whole_plan():
     budget, steps = gv.Budget(1.0, 1e-6), []
-    plan = gv.plan(n=4000, p=8, budget=budget, target=0.1, progress=lambda done, total: steps.append((done, total)))
-    assert _Case(4000, 8, budget, 1, 4.0).rehearse(15) == plan.here  # the same question, the same answer
+    plan = gv.plan(n=4000, p=8, budget=budget, rehearse=True, progress=lambda done, total: steps.append((done, total)))
+    assert plan.rehearsed
+    assert rehearse(Case(4000, 8, budget), 15) == plan.here  # the same question, the same answer
     assert gv.Forecast.from_json(plan.to_json()) == plan
     assert steps == [(i, 11) for i in range(1, 12)]
     assert plan.here in plan.by_epsilon
@@ -85,11 +88,64 @@ def test_the_whole_plan():
         assert points[0].error > 1.3 * plan.here.error > 1.3 * 1.3 * points[-1].error
         assert all(a.n_eff < b.n_eff for a, b in pairwise(points))
     # What would do, does.
-    for case in (
-        _Case(plan.records_needed, 8, budget, 1, 4.0),
-        _Case(4000, 8, gv.Budget(plan.epsilon_needed, 1e-6), 1, 4.0),
-    ):
-        assert case.rehearse(4).smallest_edge == pytest.approx(0.1, rel=0.25)
+    for case in (Case(plan.records_needed, 8, budget), Case(4000, 8, gv.Budget(plan.epsilon_needed, 1e-6))):
+        assert rehearse(case, 4).smallest_edge == pytest.approx(0.1, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "epsilon", "person", "width"),
+    [
+        (2000, 10, 1.0, 1, 4.0),
+        (10_000, 10, 1.0, 1, 12.0),
+        (5000, 20, 1.0, 1, 4.0),
+        (20_000, 12, 1.0, 4, 4.0),
+        pytest.param(30_000, 60, 1.0, 1, 4.0, marks=pytest.mark.nightly),
+        pytest.param(2000, 20, 3.0, 1, 4.0, marks=pytest.mark.nightly),
+    ],
+)
+def test_the_formula_says_what_rehearsals_say(n, p, epsilon, person, width):
+    case = Case(n, p, gv.Budget(epsilon, 1e-6), person, width)
+    formula, rehearsed = foresee(case), rehearse(case, 6)
+    for name in ("n_eff", "noise_sd", "smallest_edge", "error", "coefficient_sd"):
+        assert getattr(formula, name) == pytest.approx(getattr(rehearsed, name), rel=0.25), name
+
+
+def test_the_formula_knows_where_nothing_is_seen():
+    """Too few records, or bounds so wide that the columns drown in them: no edge is promised."""
+    for case in (Case(1000, 20, gv.Budget(1.0, 1e-6)), Case(1000, 10, gv.Budget(1.0, 1e-6), 1, 30.0)):
+        formula, rehearsed = foresee(case), rehearse(case, 3)
+        assert rehearsed.smallest_edge is None
+        assert formula.smallest_edge is None
+        assert formula.n_eff < 2 * case.p
+
+
+def test_a_plan_at_once():
+    """The formula answers as the rehearsal does, without one, and its needs are met."""
+    budget = gv.Budget(1.0, 1e-6)
+    plan = gv.plan(n=4000, p=8, budget=budget, target=0.1)
+    assert not plan.rehearsed
+    assert gv.Forecast.from_json(plan.to_json()) == plan
+    for points in (plan.by_epsilon, plan.by_records):
+        assert len(points) == 5
+        assert plan.here in points
+        assert all(a.n_eff < b.n_eff and a.error > b.error for a, b in pairwise(points))
+    needed = Case(plan.records_needed, 8, budget), Case(4000, 8, gv.Budget(plan.epsilon_needed, 1e-6))
+    for case in needed:
+        assert foresee(case).smallest_edge == pytest.approx(0.1, rel=0.05)
+
+
+def test_the_formula_costs_a_small_part_of_a_rehearsal():
+    """A slider can be moved: the whole plan takes less than a third of one rehearsal of one release."""
+    case = Case(5000, 20, gv.Budget(1.0, 1e-6))
+    gv.plan(n=case.n, p=case.p, budget=case.budget)
+    rehearse(case, 1)  # compiled, and loaded
+    fastest = {}
+    for name, action in {
+        "formula": lambda: gv.plan(n=case.n, p=case.p, budget=case.budget),
+        "rehearsal": lambda: rehearse(case, 1),
+    }.items():
+        fastest[name] = min(timeit.repeat(action, number=1, repeat=5))
+    assert fastest["formula"] < fastest["rehearsal"] / 3.0
 
 
 def test_fewer_rows_stand_in_for_many():
@@ -103,7 +159,7 @@ def test_fewer_rows_stand_in_for_many():
             assert drawn.shape == (rows, p)
             errors.append(np.linalg.norm(np.cov(drawn.T) @ truth - np.eye(p)))
     assert np.mean(gaps[m]) == pytest.approx(np.mean(gaps[n]), rel=0.12)
-    case = _Case(3_000_000, 20, gv.Budget(1.0, 1e-6), 1, 4.0)
+    case = Case(3_000_000, 20, gv.Budget(1.0, 1e-6))
     drawn, budget = _smaller(case)
     assert drawn < case.n
     assert drawn * budget.mu == pytest.approx(case.n * case.budget.mu, rel=1e-6)
@@ -112,8 +168,9 @@ def test_fewer_rows_stand_in_for_many():
 @pytest.mark.parametrize(
     ("n", "p"), [(1, 1), (1, 3), (10, 2), (3000, 1), pytest.param(10**8, 2, marks=pytest.mark.nightly)]
 )
-def test_the_ends_of_the_range(n, p):
-    plan = gv.plan(n=n, p=p, budget=gv.Budget(1.0, 1e-6))
+@pytest.mark.parametrize("rehearsed", [False, True])
+def test_the_ends_of_the_range(n, p, rehearsed):
+    plan = gv.plan(n=n, p=p, budget=gv.Budget(1.0, 1e-6), rehearse=rehearsed)
     assert 0.0 < plan.here.n_eff <= n * (1 + 1e-9)
     assert np.isfinite(plan.here.error)
     assert plan.sentences

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from graphveil.inference.comparison import Comparison as Comparison
     from graphveil.inference.comparison import compare as compare
     from graphveil.ledger.ledger import Ledger as Ledger
-    from graphveil.planning import plan as plan
+    from graphveil.planning.forecasts import plan as plan
     from graphveil.recovery.edge_intervals import EdgeIntervals as EdgeIntervals
     from graphveil.recovery.estimate import Estimate as Estimate
     from graphveil.recovery.estimate import recover as recover
@@ -61,7 +61,7 @@ _HOME = {
     "audit": "graphveil.auditing.run",
     "compare": "graphveil.inference.comparison",
     "merge_releases": "graphveil.released.merged",
-    "plan": "graphveil.planning",
+    "plan": "graphveil.planning.forecasts",
     "recover": "graphveil.recovery.estimate",
     "release": "graphveil.gate",
     "write_report": "graphveil.report.page",

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import graphveil as gv
@@ -27,8 +28,16 @@ def forecast(**changes):
 
 
 def test_it_survives_json():
-    for made in (forecast(), forecast(records_needed=None, epsilon_needed=None)):
+    for made in (forecast(), forecast(records_needed=None, epsilon_needed=None), forecast(rehearsed=False)):
         assert gv.Forecast.from_json(made.to_json()) == made
+    assert "rehearsed" not in forecast().to_json()  # as forecasts were written when all were
+
+
+def test_a_coefficient_is_as_unsure_as_the_smallest_edge_says():
+    """An edge is seen four times out of five at 2.8 standard deviations of Fisher's z."""
+    assert POINT.coefficient_sd == pytest.approx(np.arctanh(POINT.smallest_edge) / 2.8)
+    assert dataclasses.replace(POINT, smallest_edge=None).coefficient_sd is None
+    assert np.isfinite(dataclasses.replace(POINT, smallest_edge=1.0).coefficient_sd)
 
 
 def test_it_is_frozen():
@@ -58,6 +67,7 @@ def test_its_words_say_its_numbers():
         {"epsilon_needed": 0},
         {"target": 1.0},
         {"n_features": 0},
+        {"rehearsed": 1},
         {"budget": (1, 2)},
     ],
 )

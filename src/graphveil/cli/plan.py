@@ -33,6 +33,9 @@ def plan(
         float, Number(help="Half the width of the bounds, in standard deviations of a column.")
     ] = 4.0,
     target: Annotated[float, Number(help="A partial correlation that should be detected.")] = 0.1,
+    rehearse: Annotated[
+        bool, typer.Option("--rehearse", help="Make the release of simulated records, which takes seconds.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the forecast as JSON, for `graphveil report`.")
     ] = None,
@@ -48,7 +51,7 @@ def plan(
     """
     from graphveil._files import write_file
     from graphveil.exceptions import InvalidParameter
-    from graphveil.planning import plan as make
+    from graphveil.planning.forecasts import plan as make
     from graphveil.report.page import PAGE, forecast_html
     from graphveil.spec.budget import Budget
 
@@ -66,6 +69,7 @@ def plan(
                 rows_per_person=rows_per_person,
                 bounds_in_sd=bounds_in_sd,
                 target=target,
+                rehearse=rehearse,
                 progress=count,
             )
         except InvalidParameter as error:
@@ -89,7 +93,10 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
         echo(console, sentence)
     auc = "" if here.auc is None else f", edges ranked with an AUC of {here.auc:.3f}"
     error = f"Expected error of the precision matrix: {here.error:.2g}{auc}."
-    echo(console, f"Noise of a correlation: ±{here.noise_sd:.2g}. {error}\n")
+    coefficient = ""
+    if here.coefficient_sd is not None:
+        coefficient = f" Of a standardised regression coefficient: ±{here.coefficient_sd:.2g}, with sampling."
+    echo(console, f"Noise of a correlation: ±{here.noise_sd:.2g}.{coefficient} {error}\n")
     worst = max(point.error for point in forecast.by_epsilon + forecast.by_records)
     table = Table(box=None, pad_edge=False)
     for title in ("ε", "records", "n_eff", "error", ""):
@@ -103,6 +110,7 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
         table.add_section()
         table.add_row()
     console.print(table)
-    console.print("For Gaussian records and sparse networks; skewed columns and rare events do worse.")
+    source = "Rehearsed on simulated records" if forecast.rehearsed else "By a formula; --rehearse is nearer the truth"
+    console.print(f"{source}. For Gaussian records and sparse networks; skewed columns and rare events do worse.")
     for path in written:
         echo(console, f"Written: {path}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Edges", "Radius", "choose_radius", "norm_edges"]
+__all__ = ["Edges", "Radius", "choose_radius", "kept_of_gaussian", "norm_edges"]
 
 Vector = NDArray[np.float64]
 
@@ -114,9 +114,8 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float,
     squares = np.append(0.0, upper[:-1]) * upper
     squares[0] = upper[0] ** 2 / 3.0  # below the grid: anywhere in a ball, so to speak
     total, rows = max(float((counts * squares).sum()), 1e-9), max(float(counts.sum()), 1.0)
-    kept = np.array([(counts * np.minimum(squares, radius**2)).sum() / total for radius in upper])
-    kept = np.clip(kept, 0.005, 1.0)
-    gaussian = _kept_of_gaussian(p, p * rows / total * upper**2)
+    kept = np.clip((counts * np.minimum(squares, upper[:, None] ** 2)).sum(axis=1) / total, 0.005, 1.0)
+    gaussian = kept_of_gaussian(p, p * rows / total * upper**2)
     other = np.maximum(gaussian - kept, 0.0) + sd * np.sqrt(counts.size) / rows
     is_even = (gaussian > _DEEPEST) & (other < _MOSTLY * (1.0 - kept))
     share = np.where(kept > _DEEPEST, feared, 1.0)
@@ -162,8 +161,8 @@ def _doubts(edges: Edges, p: int) -> Vector:
     return np.asarray(np.log2(np.maximum(edges.upper / (_FAR * np.sqrt(p)), 1.0)))
 
 
-def _kept_of_gaussian(p: int, square: Vector) -> Vector:
+def kept_of_gaussian(p: int, square: Vector) -> Vector:
     """E min(χ², R²)/p, the share that standard Gaussian rows of p columns keep when shortened to R."""
-    from scipy.stats import chi2
+    from scipy.special import chdtr, chdtrc
 
-    return np.asarray(chi2.cdf(square, p + 2) + square / p * chi2.sf(square, p))
+    return np.asarray(chdtr(p + 2, square) + square / p * chdtrc(p, square))

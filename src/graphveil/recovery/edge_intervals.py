@@ -23,8 +23,9 @@ from graphveil.metrics import partial_correlations
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.network import RELIABLE, Network, refit, repair_diagonal, with_weak_edges
 from graphveil.recovery.noise_model import NoisyCovariance
+from graphveil.spec.forecast import SEEN
 
-__all__ = ["SEEN", "EdgeIntervals", "edge_intervals"]
+__all__ = ["EdgeIntervals", "edge_intervals"]
 
 Matrix = NDArray[np.float64]
 
@@ -34,7 +35,6 @@ _FEWEST = 1000  # pairs without an edge from which p-values come; all pairs, if 
 _ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
 _LARGEST = 0.999  # a partial correlation beyond this counts as ±1
 _CALIBRATED_AT = 0.95
-SEEN = 1.96 + 0.84  # standard deviations at which a two-sided 5% test rejects four times out of five
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,7 +1,7 @@
 """What a budget is expected to buy: numbers about simulated records, made before anything is spent."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from graphveil import _validation
@@ -9,11 +9,13 @@ from graphveil._html import facts_html
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.budget import Budget
 from graphveil.spec.rounding import format_exact, format_round_up
-from graphveil.spec.serialization import Record
+from graphveil.spec.serialization import LATER, Record
 
-__all__ = ["LARGEST_EPSILON", "Forecast", "ForecastPoint"]
+__all__ = ["LARGEST_EPSILON", "SEEN", "Forecast", "ForecastPoint"]
 
 LARGEST_EPSILON = 32.0  # beyond, nobody would call it private
+SEEN = 1.96 + 0.84  # standard deviations at which a two-sided 5% test rejects four times out of five
+_ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
 _LARGEST = 1e100  # what a plan never reaches; a chart has room for it
 
 
@@ -32,7 +34,8 @@ class ForecastPoint(Record):
     error : float
         Median of ‖Θ̂ − Θ‖/‖Θ‖ (Frobenius) for the private network; answering zero scores 1.
     auc : float or None
-        Chance that a pair that is joined ranks above one that is not; None where there are not both kinds.
+        Chance that a pair that is joined ranks above one that is not; None where there are not both kinds, and without
+        a rehearsal.
     smallest_edge : float or None
         Partial correlation whose 95% interval lies on one side of zero four times out of five; None where there are no
         intervals, because the release has less than two effective records per column.
@@ -45,6 +48,15 @@ class ForecastPoint(Record):
     error: float
     auc: float | None
     smallest_edge: float | None
+
+    @property
+    def coefficient_sd(self) -> float | None:
+        """Standard error of a standardised regression coefficient; None without intervals.
+
+        For columns that are unrelated to each other. Where columns explain a share R² of the outcome, and the others a
+        share r² of the column that the coefficient belongs to, it is √((1 - R²)/(1 - r²)) times that.
+        """
+        return None if self.smallest_edge is None else math.atanh(min(self.smallest_edge, _ALMOST_ONE)) / SEEN
 
     def __post_init__(self) -> None:
         _validation.integer("n_samples", self.n_samples, 1, 2**62)
@@ -78,6 +90,8 @@ class Forecast(Record):
         ε needed for that with these records; None if no ε up to LARGEST_EPSILON is enough.
     by_epsilon, by_records : tuples of ForecastPoint
         The same along a range of ε, and of numbers of records, in rising order; ``here`` is among them.
+    rehearsed : bool
+        Whether the numbers come from rehearsals on simulated records; otherwise from a formula.
     """
 
     budget: Budget
@@ -90,10 +104,13 @@ class Forecast(Record):
     epsilon_needed: float | None
     by_epsilon: tuple[ForecastPoint, ...]
     by_records: tuple[ForecastPoint, ...]
+    rehearsed: bool = field(default=True, metadata=LATER)
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
             raise InvalidParameter.of("budget", "a Budget", self.budget)
+        if not isinstance(self.rehearsed, bool):
+            raise InvalidParameter.of("rehearsed", "true or false", self.rehearsed)
         curves: tuple[Any, ...] = (self.by_epsilon, self.by_records)
         for points in curves:
             if not isinstance(points, tuple) or not all(isinstance(point, ForecastPoint) for point in points):

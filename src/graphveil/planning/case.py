@@ -1,0 +1,29 @@
+"""A release that is only thought of: public numbers, and the same with another ε or another number of records."""
+
+from dataclasses import dataclass, replace
+
+from graphveil.spec.budget import Budget
+from graphveil.spec.forecast import LARGEST_EPSILON
+
+__all__ = ["SMALLEST_EPSILON", "Case"]
+
+SMALLEST_EPSILON = 1e-6  # below it a forecast would only say that nothing is seen
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a release would be made of."""
+
+    n: int
+    p: int
+    budget: Budget
+    rows_per_person: int = 1
+    bounds_in_sd: float = 4.0
+
+    def at_epsilon(self, epsilon: float) -> "Case":
+        """The same records, with another ε."""
+        return replace(self, budget=Budget(min(max(epsilon, SMALLEST_EPSILON), LARGEST_EPSILON), self.budget.delta))
+
+    def at_records(self, n: float) -> "Case":
+        """The same budget, with another number of records."""
+        return replace(self, n=max(1, round(n)))
