@@ -21,10 +21,11 @@ from graphveil import _validation
 from graphveil._html import facts_html
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.analysis import Analysis
-from graphveil.recovery.edge_intervals import SEEN, EdgeIntervals
+from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import Estimate, recover
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
+from graphveil.spec.forecast import SEEN
 
 if TYPE_CHECKING:
     import pandas as pd
