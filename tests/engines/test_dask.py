@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import uuid
+from contextlib import suppress
 from itertools import pairwise
 
 import dask
@@ -17,10 +18,11 @@ from distributed import Client, LocalCluster
 import graphveil as gv
 import graphveil.engines.dask
 import graphveil.rows.partitions
+from graphveil.engines.dask import DaskPartitions
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import PartitionSum, add_sums
 from helpers.exact_sums import everything_said
-from helpers.reference_releases import CALLS, EXPECTED, FRAME, NAMES, ROWS, Ledger, assert_same_bits
+from helpers.reference_releases import BY_PERSON, CALLS, EXPECTED, FRAME, NAMES, ROWS, Ledger, assert_same_bits
 
 CANARY = "".join(["27", "18", "28"])
 
@@ -44,6 +46,20 @@ def frame(npartitions=4):
     return dask.dataframe.from_pandas(FRAME, npartitions=npartitions)
 
 
+def deadly_frame(folder, count):
+    """Four partitions that leave a file whenever they are read; who leaves the last of so many is killed, once."""
+
+    def deadly(part, folder):
+        (folder / uuid.uuid4().hex).touch()
+        if len(os.listdir(folder)) >= count:
+            with suppress(FileExistsError):
+                (folder / "killed").touch(exist_ok=False)
+                os.kill(os.getpid(), signal.SIGKILL)
+        return part
+
+    return frame().map_partitions(deadly, folder, meta=FRAME[:0])
+
+
 def check_same_bits(folder, caplog):
     empty = FRAME[:0]
     pieces = [FRAME[:1000], empty, FRAME[1000:1001], FRAME[1001:]]
@@ -53,14 +69,47 @@ def check_same_bits(folder, caplog):
 def check_killed_worker(folder, caplog):
     """In the middle of a later pass; its partitions are computed again by another, and count once."""
 
-    def deadly(part, folder):
-        (folder / uuid.uuid4().hex).touch()
-        if len(os.listdir(folder)) == 10:  # the third pass over four partitions
-            os.kill(os.getpid(), signal.SIGKILL)
-        return part
-
-    assert_same_bits(frame().map_partitions(deadly, folder, meta=FRAME[:0]), ["adaptive"])
+    assert_same_bits(deadly_frame(folder, 10), ["adaptive"])  # the third pass over four partitions
     assert len(os.listdir(folder)) > 4 * EXPECTED["adaptive"].n_passes  # some partitions were read once too often
+
+
+def check_people(folder, caplog):
+    """All rows of a person meet, whichever partitions they were in, and an empty one among them."""
+    pieces = [dask.delayed(piece) for piece in (FRAME[:1000], FRAME[:0], FRAME[1000:])]
+    assert_same_bits(dask.dataframe.from_delayed(pieces, meta=FRAME[:0]), ["between"])
+
+    assert_same_bits(deadly_frame(folder, 19), ["total"])  # people are counted: this is the first sum, or the second
+    assert (folder / "killed").exists()
+
+
+def check_people_who_do_not_meet(folder, caplog):
+    """Somebody with rows in two partitions would count twice: there would be more people than Dask counts."""
+    ledger = Ledger()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DaskPartitions, "_bring_together", DaskPartitions._keyed)
+        with pytest.raises(SourceError, match="nothing from this pass is used"):
+            gv.release(frame(), ledger=ledger, dataset="d", **BY_PERSON["one round"])
+    assert ledger.charged == []
+
+
+def check_ids_that_cannot_be_read(folder, caplog):
+    """A float is refused by its type, also where only one partition has it; no id is repeated."""
+
+    def other_type(part, partition_info=None):
+        return part.assign(number=float(CANARY)) if partition_info["number"] == 2 else part
+
+    floats = FRAME.assign(number=FRAME["number"].astype(float))
+    for source in (
+        frame().map_partitions(other_type, meta=FRAME[:0]),
+        dask.dataframe.from_pandas(floats, npartitions=2),
+    ):
+        ledger = Ledger()
+        with pytest.raises(SourceError, match="Ids of people cannot be of type float64") as caught:
+            gv.release(source, ledger=ledger, dataset="d", **BY_PERSON["total, by number"])
+        assert ledger.charged == []
+        assert CANARY not in everything_said(caught.value) + caplog.text
+    with pytest.raises(SourceError, match="must be a column of the rows that an engine holds"):
+        gv.release(frame(), person=np.arange(3000), **CALLS["adaptive"])
 
 
 def check_failing_partitions(folder, caplog):
@@ -130,7 +179,17 @@ def check_other_version(folder, caplog):
             gv.release(frame(), **CALLS["labels"])
 
 
-CHECKS = [check_same_bits, check_killed_worker, check_failing_partitions, check_file, check_faults, check_other_version]
+CHECKS = [
+    check_same_bits,
+    check_killed_worker,
+    check_people,
+    check_people_who_do_not_meet,
+    check_ids_that_cannot_be_read,
+    check_failing_partitions,
+    check_file,
+    check_faults,
+    check_other_version,
+]
 
 
 def test_a_cluster_from_end_to_end(client, tmp_path, caplog):

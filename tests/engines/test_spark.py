@@ -14,7 +14,7 @@ from graphveil.engines.spark import _adding, _outcome, _row
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import PartitionSum
 from helpers.exact_sums import everything_said
-from helpers.reference_releases import CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
+from helpers.reference_releases import BY_PERSON, CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,13 @@ def check_same_bits(session, files, folder):
 def check_killed_executor(session, files, folder):
     """In the middle of a pass; its partitions are computed again by another, and count once."""
     frame = session.read.parquet(str(files))
-    marker = str(folder / "killed")
+    assert_same_bits(with_deadly(frame, folder / "killed"), ["labels"])
+    assert not Path(f"/proc/{(folder / 'killed').read_text()}").exists()
+
+
+def with_deadly(frame, path):
+    """A frame whose first reader kills its executor, and leaves its number in a file."""
+    marker = str(path)
 
     def deadly(batches):
         import os
@@ -78,8 +84,28 @@ def check_killed_executor(session, files, folder):
                 file.write(str(executor))
             os.kill(executor, signal.SIGKILL)
 
-    assert_same_bits(frame.mapInArrow(deadly, frame.schema), ["labels"])
-    assert not Path(f"/proc/{Path(marker).read_text()}").exists()
+    return frame.mapInArrow(deadly, frame.schema)
+
+
+def check_people(session, files, folder):
+    """All rows of a person meet, whichever partitions they were in, also if an executor is killed."""
+    frame = session.read.parquet(str(files))
+    assert_same_bits(with_deadly(frame, folder / "killed"), ["one round"])
+    assert (folder / "killed").exists()
+
+
+def check_people_who_do_not_meet(session, files, folder):
+    """Somebody with rows in two partitions would count twice: there would be more people than Spark counts."""
+    frame = session.read.parquet(str(files)).repartition(3)
+    ledger = Ledger()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphveil.engines.spark, "_bring_together", lambda frame, person: frame)
+        with pytest.raises(SourceError, match="nothing from this pass is used"):
+            gv.release(frame, ledger=ledger, dataset="d", **BY_PERSON["total"])
+    assert ledger.charged == []
+    floats = frame.withColumn("number", frame["number"].cast("double"))
+    with pytest.raises(SourceError, match="person column 'number' has type double"):
+        gv.release(floats, **BY_PERSON["total, by number"])
 
 
 def check_truncated_file(session, files, folder):
@@ -221,6 +247,8 @@ CHECKS = [
     check_same_bits,
     check_faults,
     check_killed_executor,
+    check_people,
+    check_people_who_do_not_meet,
     check_truncated_file,
     check_wrong_schema,
     check_columns_that_nobody_asked_for,
@@ -233,6 +261,11 @@ def test_a_cluster_from_end_to_end(session, files, tmp_path):
         folder = tmp_path / check.__name__
         folder.mkdir()
         check(session, files, folder)
+
+
+@pytest.mark.nightly
+def test_people_in_every_round(session, files):
+    assert_same_bits(session.read.parquet(str(files)), BY_PERSON)
 
 
 @pytest.mark.nightly

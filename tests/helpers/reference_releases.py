@@ -1,5 +1,7 @@
 """The releases that every source must reproduce to the last bit: together they ask every kind of question."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -12,6 +14,11 @@ ROWS = RNG.standard_t(3.0, size=(3000, 4)) @ np.array([[1, 0.5, 0, 0], [0, 1, 0,
 ROWS[::97, 2] = np.nan
 FRAME = pd.DataFrame(ROWS, columns=NAMES).assign(text="t", label=np.where(ROWS[:, 0] > 0, "up", "down"))
 FRAME = FRAME.astype({"text": "string", "label": "string"})  # pandas 2 would make objects of "str"
+
+# 900 people with up to ten rows, and some rows of nobody, whose ids are missing, empty, or too long to be one.
+PERSON = [f"person {number:x}" for number in RNG.integers(0, 900, 3000)]
+PERSON = [[None, "", "x" * 300][i % 3] if i % 41 == 0 else name for i, name in enumerate(PERSON)]
+FRAME = FRAME.assign(person=pd.array(PERSON, dtype="string"), number=RNG.integers(-400, 400, 3000))
 
 # Seeded, so that the same exact sums give the same file and other ones do not.
 CALLS = {
@@ -34,15 +41,25 @@ CALLS = {
         "random_state": 3,
     },
 }
-EXPECTED = {name: gv.release(FRAME, **options) for name, options in CALLS.items()}
-ASKED = {type(answer.query) for made in EXPECTED.values() for answer in made.answers}
+BY_PERSON = {
+    name: CALLS["adaptive"] | {"domain": replace(CALLS["adaptive"]["domain"], person=person, variation=variation)}
+    for name, person, variation in [
+        ("total", "person", "total"),
+        ("between", "person", "between"),
+        ("within", "person", "within"),
+        ("total, by number", "number", "total"),
+    ]
+}
+BY_PERSON["one round"] = BY_PERSON["total"] | {"adaptive": False}
+EXPECTED = {name: gv.release(FRAME, **options) for name, options in (CALLS | BY_PERSON).items()}
+ASKED = {type(answer.query) for name in CALLS for answer in EXPECTED[name].answers}
 EVERY_KIND = {CellCounts, ColumnMeans, ColumnSquares, ClippedTail, Moments, NormCounts}
 
 
 def assert_same_bits(source, calls=CALLS):
     """Whatever is asked, the file of the release is the same."""
     for name in calls:
-        assert gv.release(source, **CALLS[name]) == EXPECTED[name], name
+        assert gv.release(source, **(CALLS | BY_PERSON)[name]) == EXPECTED[name], name
 
 
 class Ledger:

@@ -62,7 +62,9 @@ FRAMES = {
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_frames_and_files(kind, tmp_path):
-    assert_same_bits(FRAMES[kind](tmp_path))
+    source = FRAMES[kind](tmp_path)
+    assert_same_bits(source)
+    assert_same_bits(source, ["within", "total, by number", "one round"])
 
 
 ARRAYS = {

@@ -1,11 +1,27 @@
-"""Dask arrays and data frames: one task a partition, and a tree of sums."""
+"""Dask arrays and data frames: one task a partition, and a tree of sums.
 
+With a person column, ids become keys where they are, and a shuffle by key brings all rows of a person into one
+partition. Keys travel in it, and nowhere else.
+"""
+
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from graphveil._threads import one_blas_thread
 from graphveil.exceptions import SourceError
-from graphveil.rows.partitions import Partitions, PartitionSum, PartitionTask, add_sums
-from graphveil.rows.sanitized_errors import call_sanitized
+from graphveil.rows.parallel import as_floats
+from graphveil.rows.partitions import (
+    KeyedRows,
+    Partitions,
+    PartitionSum,
+    PartitionTask,
+    add_sums,
+    installed_version,
+)
+from graphveil.rows.people import Hasher, draw_points
+from graphveil.rows.sanitized_errors import call_sanitized, sanitized_message
 from graphveil.rows.sources import open_batch
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
@@ -35,15 +51,20 @@ class DaskPartitions(Partitions):
             raise SourceError(f"The source is a dask {type(collection).__name__}: give a 2-D array or a data frame.")
         self.columns, self.n_features = opened.columns, opened.n_features
         self.domain, self.labels = domain.resolve(self.columns, self.n_features), labels
-        label = [] if labels is None or labels.column is None else [labels.column]
-        wanted = None if self.columns is None else [*self.columns, *label]
-        self._collection = call_sanitized(lambda: _select_columns(collection, wanted), "opened")
+        beside = domain.person if labels is None else labels.column
+        wanted = None if self.columns is None else [*self.columns, *([] if beside is None else [beside])]
+        self._collection = self._counted = call_sanitized(lambda: _select_columns(collection, wanted), "opened")
+        if domain.person is not None:
+            self._keying = _Keying(self.domain, draw_points(), installed_version())
+            self._collection = call_sanitized(self._bring_together, "opened")
+        self._n_people: int | None = None  # once counted
 
     def run(self, work: PartitionTask) -> tuple[PartitionSum, int]:
         """One graph: for every partition a task that sums it and one that counts it, and a tree that adds the sums."""
         from dask.delayed import delayed
 
-        parts = self._parts()
+        counted = self._parts(self._counted)
+        parts = counted if self._collection is self._counted else self._parts(self._collection)
 
         def total() -> tuple[PartitionSum, int]:
             shared = delayed(work)  # one node of the graph: every worker fetches it once
@@ -52,22 +73,98 @@ class DaskPartitions(Partitions):
                 groups = [level[start : start + _BRANCHES] for start in range(0, len(level), _BRANCHES)]
                 level = [delayed(add_sums, pure=False)(group) for group in groups]
             with one_blas_thread():  # without a cluster, the threads are Dask's
-                outcome, n_rows = delayed(tuple)([level[0], _count_rows(parts)]).compute()
+                outcome, n_rows = delayed(tuple)([level[0], _count_rows(counted)]).compute()
             return outcome, n_rows
 
         return call_sanitized(total, _SUMMING)
 
     def count(self) -> int:
         """Number of rows: the lengths of all partitions."""
-        parts = self._parts()
+        parts = self._parts(self._counted)
         return int(call_sanitized(lambda: _count_rows(parts).compute(), _SUMMING))
 
-    def _parts(self) -> list[Any]:
-        parts = call_sanitized(self._collection.to_delayed, "opened")
+    def count_people(self) -> int:
+        """Number of different keys, counted by Dask itself; a partition whose ids cannot be read is refused here."""
+        from dask.delayed import delayed
+
+        if self._n_people is None:
+            keying = delayed(self._keying)
+            refusals = [delayed(_refusal)(keying, part) for part in self._parts(self._counted)]
+            refused = [text for text in call_sanitized(lambda: delayed(list)(refusals).compute(), _SUMMING) if text]
+            if refused:
+                raise SourceError(refused[0])
+            keys = self._keyed()[self._keying.key_names]
+            different = keys.drop_duplicates(split_out=keys.npartitions, shuffle_method="tasks")
+            self._n_people = int(call_sanitized(lambda: different.map_partitions(len).sum().compute(), _SUMMING))
+        return self._n_people
+
+    def _keyed(self) -> Any:
+        return self._counted.map_partitions(self._keying, meta=self._keying.nothing())
+
+    def _bring_together(self) -> Any:
+        """All rows of a person in one partition; by tasks, which write no file of their own."""
+        return self._keyed().shuffle(on=self._keying.key_names, shuffle_method="tasks")
+
+    @staticmethod
+    def _parts(collection: Any) -> list[Any]:
+        parts = call_sanitized(collection.to_delayed, "opened")
         parts = list(parts.ravel()) if hasattr(parts, "ravel") else list(parts)
-        if len(parts) != self._collection.npartitions:
+        if len(parts) != collection.npartitions:
             raise SourceError("Dask has lost a partition; nothing from this pass is used.")
         return parts
+
+
+@dataclass(frozen=True, repr=False)
+class _Keying:
+    """Makes rows of a partition floats, and ids keys, so that Dask shuffles numbers alone."""
+
+    domain: Domain
+    points: tuple[int, int]
+    version: str
+
+    @property
+    def key_names(self) -> list[str]:
+        return ["key 0", "key 1"]
+
+    def nothing(self) -> Any:
+        """A frame without rows."""
+        return self._frame(np.empty((0, self.domain.require_n_features())), np.empty((0, 2), np.uint64))
+
+    def __call__(self, part: Any) -> Any:
+        """Rows and keys. Never raises: what cannot be read has no rows, which is noticed when they are counted."""
+        try:
+            return self.read(part)
+        except Exception:
+            return self.nothing()
+
+    def read(self, part: Any) -> Any:
+        """Rows and keys, or an error that says why not."""
+        import pandas as pd
+
+        if self.version != installed_version():
+            raise SourceError("A worker of the engine has another version of graphveil than the calling process.")
+        opened = open_batch(part, self.domain, None, Hasher(self.points))
+        if opened is None:
+            raise SourceError(f"A partition is a {type(part).__name__}; it must be a data frame.")
+        frames = [self._frame(as_floats(rows), keys) for rows, keys in opened.read()]
+        return pd.concat(frames, ignore_index=True) if frames else self.nothing()
+
+    def _frame(self, rows: Any, keys: Any) -> Any:
+        import pandas as pd
+
+        names = [str(number) for number in range(rows.shape[1])]
+        return pd.concat([pd.DataFrame(rows, columns=names), pd.DataFrame(keys, columns=self.key_names)], axis=1)
+
+
+def _refusal(keying: _Keying, part: Any) -> str | None:
+    """Why a partition cannot be read, without a word of what is in it; None if it can."""
+    try:
+        keying.read(part)
+    except SourceError as error:
+        return str(error)
+    except Exception as error:
+        return sanitized_message(error, "read")
+    return None
 
 
 def _count_rows(parts: list[Any]) -> Any:
@@ -83,13 +180,14 @@ def _n_rows(part: Any) -> int:
 
 
 def _sum_part(work: PartitionTask, number: int, part: Any) -> PartitionSum:
+    if work.domain.person is not None and hasattr(part, "to_numpy"):
+        p = work.domain.require_n_features()
+        part = KeyedRows(part.iloc[:, :p].to_numpy(), np.ascontiguousarray(part.iloc[:, p:].to_numpy()))
     return work(number, [part])
 
 
 def _empty(collection: Any) -> Any:
     """No rows of the same schema: of an array's type, or a frame's."""
-    import numpy as np
-
     if hasattr(collection, "dtypes"):
         return collection._meta
     return np.empty((0, *collection.shape[1:]), dtype=collection.dtype)

@@ -2,6 +2,9 @@
 
 The words of a partition are cut into pieces. All pieces of one number meet on one executor, so that executors share the
 addition, and the driver receives each piece once: p² numbers, however many partitions there are.
+
+With a person column, another shuffle brings all rows of a person into one partition first. Ids travel in it, and
+nowhere else.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,6 +17,7 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import Partitions, PartitionSum, PartitionTask, add_sums
+from graphveil.rows.people import LONGEST_ID
 from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.rows.sources import open_batch
 from graphveil.spec.augmentation import Labels
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["SparkPartitions"]
 
 _PIECE = 2**17  # words: 1 MB
+_COUNTING = "counted by Spark, whose own log says more"
 _COLUMNS = "piece int, parts binary, words binary, refusal string"
 
 
@@ -48,16 +53,22 @@ class SparkPartitions(Partitions):
         opened = open_batch(call_sanitized(lambda: _empty(frame), "opened"), domain, labels)
         assert opened is not None  # a table is a frame
         self.columns, self.n_features = opened.columns, opened.n_features
-        label = [] if labels is None or labels.column is None else [labels.column]
-        wanted = [*(self.columns or ()), *label]
+        beside = domain.person if labels is None else labels.column
+        wanted = [*(self.columns or ()), *([] if beside is None else [beside])]
         # Executors know the columns by number: Spark does not find all names that it allows (those with dots).
         numbers = [str(number) for number in range(len(wanted))]
         matched = domain.resolve(self.columns, self.n_features)
-        self.domain = replace(matched, columns=tuple(numbers[: self.n_features]))
-        self.labels = replace(labels, column=numbers[-1]) if label and labels is not None else labels
-        self._frame = call_sanitized(lambda: _select_columns(frame, wanted, numbers), "opened")
+        person = None if domain.person is None else numbers[-1]
+        self.domain = replace(matched, columns=tuple(numbers[: self.n_features]), person=person)
+        self.labels = None if labels is None else replace(labels, column=numbers[-1])
+        self._frame = self._counted = call_sanitized(lambda: _select_columns(frame, wanted, numbers), "opened")
         self._kept = getattr(frame, "is_cached", False)
+        if person is not None:
+            self._counted = call_sanitized(lambda: _with_exact_ids(self._frame, person), "opened")
+            self._frame = call_sanitized(lambda: _bring_together(self._counted, person), "opened")
+            self._kept = False  # what the caller keeps is not yet by person
         self._n_rows: int | None = None  # once counted
+        self._n_people: int | None = None
 
     def run(self, work: PartitionTask) -> tuple[PartitionSum, int]:
         """One job of two stages: sum partitions, add pieces. Rows are counted by another, once, without any Python."""
@@ -65,7 +76,7 @@ class SparkPartitions(Partitions):
         def total() -> list[Any]:
             # Spark broadcasts a function of more than 1 MB by itself, with the integer matrix that it holds.
             sums = self._frame.mapInArrow(_summing(work), _COLUMNS)
-            pieces = -(-_size(work) // _PIECE)
+            pieces = -(-work.size // _PIECE)
             return list(sums.repartition(pieces, "piece").mapInArrow(_adding, _COLUMNS).toArrow().to_pylist())
 
         pieces: dict[int, list[PartitionSum]] = {}
@@ -83,7 +94,7 @@ class SparkPartitions(Partitions):
         if refused is not None:
             return refused, 0
         if not added:
-            return PartitionSum((), np.zeros(_size(work), dtype=np.int64)), self.count()
+            return PartitionSum((), np.zeros(work.size, dtype=np.int64)), self.count()
         if any(piece.parts != added[0].parts for piece in added):
             return PartitionSum((), added[0].words, "The engine has lost a part of a sum."), 0
         return PartitionSum(added[0].parts, np.concatenate([piece.words for piece in added])), self.count()
@@ -91,8 +102,15 @@ class SparkPartitions(Partitions):
     def count(self) -> int:
         """Number of rows, counted by Spark itself."""
         if self._n_rows is None:
-            self._n_rows = int(call_sanitized(self._frame.count, "counted by Spark, whose own log says more"))
+            self._n_rows = int(call_sanitized(self._counted.count, _COUNTING))
         return self._n_rows
+
+    def count_people(self) -> int:
+        """Number of different ids, counted by Spark itself before rows are brought together."""
+        if self._n_people is None:
+            ids = self._counted.select(self.domain.person).distinct()  # one of them null, if there are any
+            self._n_people = int(call_sanitized(ids.count, _COUNTING))
+        return self._n_people
 
     @contextmanager
     def cached(self) -> Iterator[None]:
@@ -133,6 +151,22 @@ def _select_columns(frame: Any, wanted: list[str], numbers: list[str]) -> Any:
     return frame.select(*quoted).toDF(*numbers)
 
 
+def _with_exact_ids(frame: Any, person: str) -> Any:
+    """Text as bytes, whatever its collation; null for what is nobody's id, so that all of nobody's rows meet."""
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import BinaryType, StringType
+
+    if not isinstance(frame.schema[person].dataType, BinaryType | StringType):
+        return frame
+    exact = frame[person].cast(BinaryType())
+    return frame.withColumn(person, f.when(f.length(exact).between(1, LONGEST_ID), exact))
+
+
+def _bring_together(frame: Any, person: str) -> Any:
+    """All rows of a person in one partition, and nobody's too."""
+    return frame.repartition(person)
+
+
 def _unless_missing(job: Callable[[], list[Any]]) -> list[Any] | None:
     """What a job returns, or None if it fails because executors lack this package."""
     try:
@@ -141,10 +175,6 @@ def _unless_missing(job: Callable[[], list[Any]]) -> list[Any] | None:
         if "No module named 'graphveil'" in str(error):
             return None
         raise
-
-
-def _size(work: PartitionTask) -> int:
-    return 1 + sum(statistic.to_words().size for statistic in work.statistics())
 
 
 def _summing(work: PartitionTask) -> "Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]":

@@ -7,7 +7,6 @@ not pickle. Proof: ``privacy/proofs/spending.md`` (theorem 11).
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,11 +14,11 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.accumulators import ColumnTotals, statistic_for
+from graphveil.rows.by_person import count_people, encode_by_means
 from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.parallel import Encoding, Tally, accumulate
 from graphveil.rows.partitions import Partitions
 from graphveil.rows.people import People
-from graphveil.rows.person_means import AverageRows, DeviationEncoder, PersonMeans
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic, Unreleased
 from graphveil.rows.streaming import StreamedMoments
@@ -64,35 +63,32 @@ class Evaluator(Unreleased):
     ) -> None:
         self._source, self._augment, self._adaptive, self._progress = source, augment, adaptive, progress
         self._seen: Tally | None = None
-        self._people: People | None = None
+        self._people: People | None = None  # those of rows that are read here
+        self._n_people: int | None = None
         self._totals: dict[bytes, Statistic] = {}  # sums of columns by window: means and squares share them
         self.use(domain)
 
     def use(self, domain: Domain) -> None:
         """Encode rows by this domain from now on: its norm may have been found meanwhile."""
         appended = None if self._adaptive else self._augment
-        if domain.person is not None and self._people is None:
-            self._people = self._count_people()
-        n_people = self._people.count() if self._people is not None and domain.weighs_rows else None
+        if domain.person is not None and self._n_people is None:
+            self._count_people()
+        n_people = self._n_people if domain.weighs_rows else None
         self.space = RowSpace.of(domain, self._augment, appended, n_people)
         if domain.wants_private_norm:
             self._encoder: Encoding = IdentityEncoder(self.space.n_features)
-        elif domain.variation == "total":
+        elif domain.variation == "total" or isinstance(self._source, Partitions):  # which replace rows themselves
             self._encoder = Encoder(domain, appended, shift=self._augment is not None)
         else:
-            self._encoder = self._encode_by_means(domain)
+            self._replace_by_means(domain)
 
-    def _encode_by_means(self, domain: Domain) -> "Encoding":
-        """Replace rows by the average row of each person, or by their deviations from it."""
+    def _replace_by_means(self, domain: Domain) -> None:
         assert isinstance(self._source, RowSource)
         assert self._people is not None
-        encoder = Encoder(replace(domain, variation="total"), None, shift=True)
-        means = PersonMeans(self._source, encoder, self._people)
-        self._check_seen(means.seen)
-        if domain.variation == "within":
-            return DeviationEncoder(means, encoder, self._people)
-        self._source, self._people, self._seen = AverageRows(means, self._source.columns), None, None
-        return IdentityEncoder(self.space.n_features)
+        self._source, self._encoder, self._people, seen = encode_by_means(self._source, domain, self._people)
+        self._check_seen(seen)
+        if self._people is None:  # other rows from now on
+            self._seen = None
 
     def cached(self) -> "AbstractContextManager[None]":
         """While this is open, passes come one after the other: an engine may keep the rows at hand."""
@@ -101,7 +97,7 @@ class Evaluator(Unreleased):
 
     def count(self) -> int:
         """Number of people, if a column tells them apart, or else of rows; every later pass must find the same."""
-        return self._people.count() if self._people is not None else self._count_rows().rows
+        return self._count_rows().rows if self._n_people is None else self._n_people
 
     def _count_rows(self) -> Tally:
         if self._seen is not None:
@@ -134,16 +130,14 @@ class Evaluator(Unreleased):
         self._check_seen(seen)
         return found
 
-    def _count_people(self) -> People:
-        if not isinstance(self._source, RowSource) or isinstance(self._source, Partitions):
-            raise SourceError("These rows are on other machines, where a person column is not supported yet.")
-        people, seen = People(), Tally()
-        for keys in self._source.iter_people():
-            people.add(keys)
-            seen.rows += len(keys)
-        seen.owners = people.checksum
+    def _count_people(self) -> None:
+        assert isinstance(self._source, RowSource)  # sums of rows that were seen once have no people
+        if isinstance(self._source, Partitions):
+            self._n_people = self._source.count_people()
+            return
+        self._people, seen = count_people(self._source)
+        self._n_people = self._people.count()
         self._check_seen(seen)
-        return people
 
     def _check_seen(self, seen: Tally) -> Tally:
         if seen.rows == 0:

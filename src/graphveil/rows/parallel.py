@@ -126,9 +126,11 @@ def _sum_together(
     return seen, totals
 
 
-def sum_blocks(blocks: "Iterator[Block]", encoder: Encoding, statistics: list[Statistic]) -> Sums:
+def sum_blocks(
+    blocks: "Iterator[Block]", encoder: Encoding, statistics: list[Statistic], people: People | None = None
+) -> Sums:
     """The same of given blocks, in this thread."""
-    return _sum(blocks, encoder, statistics, Tally(), None)
+    return _sum(blocks, encoder, statistics, Tally(), people)
 
 
 def _reported(

@@ -6,6 +6,10 @@ Each partition is counted once or the pass fails: sums carry the numbers of the 
 come twice, none may be left out, and the rows in the sums must be as many as the engine itself counts. An engine may
 therefore run a partition as often as it likes. Words add without rounding and without overflow, so the total is the one
 that a single process would have found, to the last bit. Proof: ``privacy/proofs/quantisation.md``.
+
+With a person column the engine brings all rows of a person into one partition, which then knows how many they are. If
+it did not, somebody would count in two, and there would be more people in the sums than the engine counts. Proof:
+``privacy/proofs/people.md`` (theorem 13).
 """
 
 from abc import abstractmethod
@@ -18,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import SourceError
+from graphveil.rows.people import Hasher
 from graphveil.rows.sanitized_errors import sanitized_message
 from graphveil.rows.sources import RowSource, open_batch
 from graphveil.rows.statistic import Statistic
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from graphveil.rows.parallel import Encoding, Progress, Sums
     from graphveil.rows.sources import Block
 
-__all__ = ["PartitionSum", "PartitionTask", "Partitions", "add_sums", "installed_version"]
+__all__ = ["KeyedRows", "PartitionSum", "PartitionTask", "Partitions", "add_sums", "installed_version"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,21 +76,38 @@ class PartitionTask:
 
     def __call__(self, part: int, batches: Iterable[Any]) -> PartitionSum:
         """Sum the batches of a partition, each an array or a frame. Never raises: engines log what is raised."""
-        from graphveil.rows.parallel import sum_blocks
-
         nothing = np.empty(0, dtype=np.int64)
         try:
             self._check_version()
-            opened = (self._opened(batch) for batch in batches)
-            seen, found = sum_blocks(
-                (block for blocks in opened for block in blocks.read()), self.encoder, self.statistics()
-            )
-            words = np.concatenate([[seen.rows], *(statistic.to_words() for statistic in found)])
+            n_rows, n_people, found = (self._sum if self.domain.person is None else self._sum_people)(batches)
+            words = np.concatenate([[n_rows, n_people], *(statistic.to_words() for statistic in found)])
         except SourceError as error:
             return PartitionSum((part,), nothing, str(error))
         except Exception as error:
             return PartitionSum((part,), nothing, sanitized_message(error, "read"))
         return PartitionSum((part,), words)
+
+    def _sum(self, batches: Iterable[Any]) -> tuple[int, int, list[Statistic]]:
+        from graphveil.rows.parallel import sum_blocks
+
+        opened = (self._opened(batch) for batch in batches)
+        blocks = (block for blocks in opened for block in blocks.read())
+        seen, found = sum_blocks(blocks, self.encoder, self.statistics())
+        return seen.rows, 0, found
+
+    def _sum_people(self, batches: Iterable[Any]) -> tuple[int, int, list[Statistic]]:
+        """Everybody in these batches has all of their rows here."""
+        from graphveil.rows.by_person import count_people, encode_by_means
+        from graphveil.rows.parallel import sum_blocks
+
+        hasher = Hasher()
+        source: RowSource = _Together([self._opened(batch, hasher) for batch in batches], self.domain)
+        people, seen = count_people(source)
+        owners, encoder = people, self.encoder
+        if self.domain.variation != "total":
+            source, encoder, owners, _ = encode_by_means(source, self.domain, people)
+        _, found = sum_blocks(source.read(), encoder, self.statistics(), owners)
+        return seen.rows, people.count(), found
 
     def _check_version(self) -> None:
         if self.version != installed_version():
@@ -94,22 +116,50 @@ class PartitionTask:
                 f"{self.version}: install the same version everywhere."
             )
 
-    def _opened(self, batch: Any) -> RowSource:
-        blocks = open_batch(batch, self.domain, self.labels)
+    def _opened(self, batch: Any, hasher: Hasher | None = None) -> RowSource:
+        blocks = batch if isinstance(batch, KeyedRows) else open_batch(batch, self.domain, self.labels, hasher)
         if blocks is None:
             raise SourceError(f"A partition is a {type(batch).__name__}; it must be an array or a data frame.")
         return blocks
 
-    def sums(self, outcome: PartitionSum) -> "tuple[int, list[Statistic]]":
-        """Number of rows and statistics from the words of all partitions."""
+    @property
+    def size(self) -> int:
+        """Number of words of an outcome."""
+        return 2 + sum(statistic.to_words().size for statistic in self.statistics())
+
+    def sums(self, outcome: PartitionSum) -> "tuple[int, int, list[Statistic]]":
+        """Numbers of rows and of people, and statistics, from the words of all partitions."""
         found = self.statistics()
-        ends = np.cumsum([1, *(statistic.to_words().size for statistic in found)])
+        ends = np.cumsum([2, *(statistic.to_words().size for statistic in found)])
         if outcome.words.size != ends[-1]:
             raise SourceError("The engine has lost a part of a sum; nothing from this pass is used.")
-        count, *parts = np.split(outcome.words, ends[:-1])
+        counts, *parts = np.split(outcome.words, ends[:-1])
         for statistic, words in zip(found, parts, strict=True):
             statistic.add_from_words(words)
-        return int(count[0]), found
+        return int(counts[0]), int(counts[1]), found
+
+
+class KeyedRows(RowSource):
+    """Rows of a partition, with the keys of their people."""
+
+    columns = None
+
+    def __init__(self, rows: "NDArray[np.float64]", keys: "NDArray[np.uint64]") -> None:
+        self._block, self.n_features = (rows, keys), rows.shape[1]
+
+    def read(self) -> "Iterator[Block]":
+        yield self._block
+
+
+class _Together(RowSource):
+    """The batches of a partition, one after the other, as often as it is read."""
+
+    def __init__(self, batches: list[RowSource], domain: Domain) -> None:
+        self._batches, self.columns, self.n_features = batches, domain.columns, domain.require_n_features()
+
+    def read(self) -> "Iterator[Block]":
+        for batch in self._batches:
+            yield from batch.read()
 
 
 @cache
@@ -154,8 +204,9 @@ class Partitions(RowSource):
         outcome, n_counted = self.run(work)
         if outcome.refusal is not None:
             raise SourceError(outcome.refusal)
-        n_rows, found = work.sums(outcome)
-        if list(outcome.parts) != list(range(len(outcome.parts))) or n_rows != n_counted:
+        n_rows, n_people, found = work.sums(outcome)
+        expected = 0 if self.domain.person is None else self.count_people()
+        if list(outcome.parts) != list(range(len(outcome.parts))) or (n_rows, n_people) != (n_counted, expected):
             raise SourceError(
                 "The engine has lost a partition, has counted one twice, or returns different rows every time; "
                 "nothing from this pass is used. Write the rows to files, and release those."
@@ -174,3 +225,7 @@ class Partitions(RowSource):
     @abstractmethod
     def count(self) -> int:
         """Number of rows, counted by the engine itself."""
+
+    @abstractmethod
+    def count_people(self) -> int:
+        """Number of people, counted by the engine itself; all rows without an id are one nobody's."""

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     Keys = NDArray[np.uint64]  # of shape (n, 2)
 
-__all__ = ["Hasher", "People", "can_be_ids"]
+__all__ = ["LONGEST_ID", "Hasher", "People", "can_be_ids", "draw_points"]
 
 _PRIME = (1 << 61) - 1
-_LONGEST = 256  # bytes of an id; whoever has a longer one is nobody
+LONGEST_ID = 256  # bytes of an id; whoever has a longer one is nobody
 _WORDS = 38  # of seven bytes in the longest id, and one for its length
 _NOBODY = (1 << 64) - 1
 _FULL = 0.85  # share of a table that is filled before it grows
@@ -76,7 +76,7 @@ def _hash_text(data: Any, ends: Any, first: Any, second: Any, out: Any) -> None:
     """Two polynomials, at two points, of each piece of ``data``: its words of seven bytes, then its length."""
     for i in range(out.shape[0]):
         start, end = ends[i], ends[i + 1]
-        if end - start > _LONGEST or end <= start:
+        if end - start > LONGEST_ID or end <= start:
             out[i, 0] = out[i, 1] = u8(_NOBODY)
             continue
         one = two = u8(0)
@@ -96,12 +96,15 @@ def _hash_text(data: Any, ends: Any, first: Any, second: Any, out: Any) -> None:
 
 
 class Hasher(Unreleased):
-    """Turns ids into keys of 128 bits: the same for the same id, and for no other."""
+    """Turns ids into keys of 128 bits: the same for the same id, and for no other.
+
+    Several of them agree if they are given the same ``points``, of :func:`draw_points`.
+    """
 
     __slots__ = ("_points",)
 
-    def __init__(self) -> None:
-        self._points = tuple(np.uint64(_draw_point()) for _ in range(2))
+    def __init__(self, points: tuple[int, int] | None = None) -> None:
+        self._points = tuple(np.uint64(point) for point in points or draw_points())
 
     def keys_of_column(self, column: Any) -> "Keys":
         """Of an Arrow column; a null is nobody's."""
@@ -178,6 +181,11 @@ class Hasher(Unreleased):
             if type(value) is int and -(2**63) <= value < 2**64:
                 keys[place] = (value < 0, value % 2**64)
         return keys
+
+
+def draw_points() -> tuple[int, int]:
+    """Where the two polynomials of a hasher are taken: drawn by the operating system."""
+    return _draw_point(), _draw_point()
 
 
 def _draw_point() -> int:
