@@ -28,10 +28,10 @@ def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSo
     if isinstance(source, StreamedMoments):
         source.check_asked(domain, augment, adaptive=options.adaptive)
         return source, source.domain
-    opened = open_engine(source, domain, augment)
-    if opened is not None and person is not None:
+    parts = open_engine(source, domain, augment)
+    if parts is not None and person is not None:
         raise SourceError('Ids of people must be a column of the rows that an engine holds: Domain(person="...").')
-    opened = opened or open_source(source, domain, augment, person)
+    opened = parts or open_source(source, domain, augment, person)
     return opened, domain.resolve(opened.columns, opened.n_features)
 
 

@@ -103,9 +103,9 @@ class PartitionTask:
         hasher = Hasher()
         source: RowSource = _Together([self._opened(batch, hasher) for batch in batches], self.domain)
         people, seen = count_people(source)
-        owners, encoder = people, self.encoder
+        encoder, owners = self.encoder, None if self.domain.variation == "between" else people
         if self.domain.variation != "total":
-            source, encoder, owners, _ = encode_by_means(source, self.domain, people)
+            source, encoder, *_ = encode_by_means(source, self.domain, people)
         _, found = sum_blocks(source.read(), encoder, self.statistics(), owners)
         return seen.rows, people.count(), found
 
