@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from graphveil.gate import release as release
     from graphveil.inference.comparison import Comparison as Comparison
     from graphveil.inference.comparison import compare as compare
+    from graphveil.inference.regression import Regression as Regression
+    from graphveil.inference.regression import regression as regression
     from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning.forecasts import plan as plan
     from graphveil.recovery.edge_intervals import EdgeIntervals as EdgeIntervals
@@ -56,6 +58,7 @@ _HOME = {
     "PrivateLDA": "graphveil.estimators.lda",
     "PrivatePrecision": "graphveil.estimators.precision",
     "PrivateRidgePrecision": "graphveil.estimators.ridge",
+    "Regression": "graphveil.inference.regression",
     "Release": "graphveil.released.release",
     "ReleaseEvent": "graphveil.spec.events",
     "audit": "graphveil.auditing.run",
@@ -63,6 +66,7 @@ _HOME = {
     "merge_releases": "graphveil.released.merged",
     "plan": "graphveil.planning.forecasts",
     "recover": "graphveil.recovery.estimate",
+    "regression": "graphveil.inference.regression",
     "release": "graphveil.gate",
     "write_report": "graphveil.report.page",
 }

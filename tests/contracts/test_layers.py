@@ -20,7 +20,7 @@ LAYERS = [
     {"solvers", "rows", "privacy", "released", "simulate", "metrics", "datasets"},
     {"spec"},
     {"_files", "_linalg", "_memory", "_validation"},
-    {"exceptions", "_compiled", "_html", "_random", "_threads", "_typing"},
+    {"exceptions", "_compiled", "_html", "_random", "_tables", "_threads", "_typing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 

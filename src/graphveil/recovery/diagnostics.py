@@ -11,9 +11,9 @@ from graphveil.released.release import Release
 if TYPE_CHECKING:
     from graphveil.recovery.estimate import Estimate
 
-__all__ = ["diagnostics", "low_n_eff_warning", "warnings_for"]
+__all__ = ["DROWNED", "diagnostics", "low_n_eff_warning", "warnings_for"]
 
-_DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
+DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
 _REMEDY = "Narrower public bounds would help, or taking logarithms of very skewed columns"
 
 
@@ -22,7 +22,7 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
     said = warnings_for(release, found)
     if found.flat:
         said.append("The release shows no structure above its noise.")
-    vague = found.undetermined & (found.relative_sd <= _DROWNED)
+    vague = found.undetermined & (found.relative_sd <= DROWNED)
     if vague.any():
         said.append(
             f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and so may "
@@ -55,7 +55,7 @@ def low_n_eff_warning(release: Release, found: "Estimate") -> list[str]:
 def warnings_for(release: Release, found: "Estimate") -> list[str]:
     """Cautions that are warnings, too."""
     said = low_n_eff_warning(release, found)
-    drowned = found.undetermined & (found.relative_sd > _DROWNED)
+    drowned = found.undetermined & (found.relative_sd > DROWNED)
     if drowned.any() and not said:
         said.append(
             "The variance of these columns is within its noise. Do not interpret these columns: "

@@ -25,7 +25,7 @@ from graphveil.spec.augmentation import Labels
 from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import Moments, Query
 
-__all__ = ["Estimate", "estimate_release", "recover"]
+__all__ = ["Estimate", "estimate_release", "recover", "require_covariance"]
 
 _SATURATED = 0.8  # of the squared norm bound
 _UNDETERMINED = 1.0 / 3.0  # relative noise of a variance where nothing but its noise is known
@@ -144,19 +144,23 @@ def recover(release: Release) -> Estimate:
     >>> gv.recover(out).precision.shape
     (5, 5)
     """
-    given: Any = release
-    if not isinstance(given, Release):
-        advice = "Make one with gv.release(...), or read one with gv.Release.load(path)."
-        raise InvalidParameter(f"release must be a gv.Release, got a {type(given).__name__}. {advice}")
-    if isinstance(release.augment, Labels):
-        raise InvalidParameter(
-            "A release with labels holds class counts and class means (release.class_counts, release.class_locations), "
-            "not one covariance. For a covariance, release without labels."
-        )
+    require_covariance(release)
     result = estimate_release(release)
     for caution in warnings_for(release, result):
         warn_caller(caution, PrivacyWarning)
     return result
+
+
+def require_covariance(given: Any) -> None:
+    """Refuse what is not a release, and a release that does not hold one covariance."""
+    if not isinstance(given, Release):
+        advice = "Make one with gv.release(...), or read one with gv.Release.load(path)."
+        raise InvalidParameter(f"release must be a gv.Release, got a {type(given).__name__}. {advice}")
+    if isinstance(given.augment, Labels):
+        raise InvalidParameter(
+            "A release with labels holds class counts and class means (release.class_counts, release.class_locations), "
+            "not one covariance. For a covariance, release without labels."
+        )
 
 
 def estimate_release(release: Release) -> Estimate:

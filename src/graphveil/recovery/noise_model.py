@@ -69,9 +69,36 @@ class NoisyCovariance:
         return np.sqrt(np.maximum(variance, 0.0))
 
     @property
+    def privacy_grams(self) -> list[tuple[Matrix, float]]:
+        """Pairs (G, size) for privacy: entries ij and kl of its noise have covariance size·(G_ik G_jl + G_il G_jk)."""
+        return [(back @ back.T, sd**2 / 2.0) for back, sd in self.privacy]
+
+    @property
     def _grams(self) -> list[tuple[Matrix, float]]:
-        """Pairs (G, size), for privacy and for sampling."""
-        return [*((back @ back.T, sd**2 / 2.0) for back, sd in self.privacy), (self.denoised, self.sampling)]
+        """The same for privacy and for sampling."""
+        return [*self.privacy_grams, (self.denoised, self.sampling)]
+
+    def select(self, columns: list[int]) -> "NoisyCovariance":
+        """The same of some columns, in this order."""
+        square = np.ix_(columns, columns)
+        return NoisyCovariance(
+            self.matrix[square],
+            tuple((_cholesky(gram[square]), float(np.sqrt(2.0 * size))) for gram, size in self.privacy_grams),
+            self.denoised[square],
+            self.sampling,
+            np.broadcast_to(self.single, self.matrix.shape)[square],
+        )
+
+    def scaled(self, factors: Matrix) -> "NoisyCovariance":
+        """The same in other units: every column times its factor."""
+        outer = np.outer(factors, factors)
+        return NoisyCovariance(
+            self.matrix * outer,
+            tuple((factors[:, None] * back, sd) for back, sd in self.privacy),
+            self.denoised * outer,
+            self.sampling,
+            self.single * outer**2,
+        )
 
     def precision_noise(self, precision: Matrix) -> list[tuple[Matrix, float]]:
         """The noise of Θ(Y - Σ)Θ, to first order that of an inverse of Y.
@@ -99,7 +126,11 @@ class NoisyCovariance:
 
     @cached_property
     def _root(self) -> Matrix:
-        return np.asarray(np.linalg.cholesky(self.denoised), dtype=np.float64)
+        return _cholesky(self.denoised)
+
+
+def _cholesky(matrix: Matrix) -> Matrix:
+    return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
 
 
 def _gaussian_matrix(generator: np.random.Generator, p: int, sd: float) -> Matrix:

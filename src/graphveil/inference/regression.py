@@ -1,0 +1,370 @@
+r"""Least squares from a release: coefficients with standard errors that count sampling and privacy.
+
+Any outcome, on any columns, any number of times, at no cost. With C the denoised covariance and β_C its regression, one
+Newton step on the released covariance Y takes back what denoising has shrunk,
+
+    β̂ = β_C + C_xx⁻¹ (Y_xy − Y_xx β_C),    β̂ − β ≈ C_xx⁻¹ (Δu)_x,    u = (−β, 1),
+
+and the law of Δ gives the standard errors (:mod:`graphveil.inference.moments`). It is the same step as for edges
+(:mod:`graphveil.recovery.edge_intervals`); where the release resolves all directions, it is least squares on Y. What a
+second step would change counts as an error too: it is large where some direction of the regressors lies within noise.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil import _validation
+from graphveil._tables import Table, decimals, fixed
+from graphveil._typing import Matrix, Vector
+from graphveil.exceptions import InvalidParameter
+from graphveil.inference.moments import UncertainMoments, moments_of
+from graphveil.inference.uncertain import Spread, Uncertain
+from graphveil.recovery.collinearity import collinear_columns
+from graphveil.recovery.network import RELIABLE
+from graphveil.released.release import Release
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["Regression", "fit_regression", "regression"]
+
+_LEAST_RESIDUAL = 1e-9  # of the outcome's variance
+_CONST = "const"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regression:
+    """A regression table, made by :func:`graphveil.regression`.
+
+    Attributes
+    ----------
+    outcome : str
+    columns : tuple of str
+        What it was regressed on.
+    terms : Uncertain
+        The intercept, if there is one, and the coefficients, with their standard errors.
+    spread : Spread
+        Covariance of the errors of these.
+    has_intercept : bool
+        False for a release that assumed rows with mean zero.
+    standardized : (k,) array
+        Coefficients in standard deviations of the outcome and of the columns.
+    r_squared : float
+        Share of the outcome's variance that the columns explain in the population (statsmodels: adjusted).
+    r_squared_interval : pair of floats
+        NaN if there are no intervals.
+    n_samples, n_eff : int and float
+        Number of records, and of noise-free records that would be as good.
+    guarantee : str
+        Of the release that this comes from.
+    notes : tuple of str
+        What a reader must know, such as why a coefficient has no interval.
+    """
+
+    outcome: str
+    columns: tuple[str, ...]
+    terms: Uncertain
+    spread: Spread
+    has_intercept: bool
+    standardized: Vector
+    r_squared: float
+    r_squared_interval: tuple[float, float]
+    n_samples: int
+    n_eff: float
+    guarantee: str
+    notes: tuple[str, ...]
+
+    @property
+    def coef(self) -> Vector:
+        """Coefficients, in the order of ``columns``."""
+        return self._coefficients.value
+
+    @property
+    def std_err(self) -> Vector:
+        """Standard errors of the coefficients: sampling and privacy together."""
+        return self._coefficients.std_err
+
+    @property
+    def std_err_sampling(self) -> Vector:
+        """The part that the records being a sample has in the standard errors: √(sampling² + privacy²) is the whole."""
+        return self._coefficients.sampling
+
+    @property
+    def std_err_privacy(self) -> Vector:
+        """The part that privacy has in the standard errors."""
+        return self._coefficients.privacy
+
+    @property
+    def z(self) -> Vector:
+        """Coefficients in standard errors."""
+        return self._coefficients.z
+
+    @property
+    def p_value(self) -> Vector:
+        """Probability that noise and sampling alone would make a coefficient at least this large."""
+        return self._coefficients.p_value
+
+    @property
+    def lower(self) -> Vector:
+        """Lower ends of the intervals of the coefficients."""
+        return self._coefficients.lower
+
+    @property
+    def upper(self) -> Vector:
+        """Upper ends."""
+        return self._coefficients.upper
+
+    @property
+    def level(self) -> float:
+        """Level of the intervals."""
+        return self.terms.level
+
+    @property
+    def intercept(self) -> float:
+        """The intercept; 0 for a release that assumed rows with mean zero."""
+        return float(self.terms.value[0]) if self.has_intercept else 0.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the terms: ``const`` and the columns."""
+        return (_CONST, *self.columns) if self.has_intercept else self.columns
+
+    @property
+    def _coefficients(self) -> Uncertain:
+        return self.terms[int(self.has_intercept) :]
+
+    def predict(self, values: "Mapping[str, float] | ArrayLike") -> Uncertain:
+        """What the outcome is on average where the columns have these values, with its interval.
+
+        Parameters
+        ----------
+        values : mapping of str to float, or array of shape (k,) or (n, k)
+            A value for each of ``columns``; of several rows, if there are several.
+        """
+        rows = np.atleast_2d([values[name] for name in self.columns] if isinstance(values, Mapping) else values)
+        if rows.ndim != 2 or rows.shape[1] != len(self.columns):
+            raise InvalidParameter(f"values must hold a number for each of the {len(self.columns)} columns.")
+        rows = np.c_[np.ones((len(rows), int(self.has_intercept))), rows]
+        return Uncertain.of_linear(rows, self.terms.value, self.spread, self.level)
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each term; both parts of the standard errors too. Needs pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(self._numbers(), index=pd.Index(self.names, name="term"))
+
+    def summary(self) -> str:
+        """The table as text."""
+        return self._table().to_text()
+
+    def to_html(self) -> str:
+        """The table as HTML."""
+        return self._table().to_html()
+
+    def to_latex(self) -> str:
+        """The table as LaTeX, with the rules of the package booktabs."""
+        return self._table().to_latex()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __repr__(self) -> str:
+        on = ", ".join(self.columns) if len(self.columns) <= 6 else f"{len(self.columns)} columns"
+        return f"<Regression of {self.outcome} on {on}: R² = {self.r_squared:.3f}, n_eff = {self.n_eff:.4g}>"
+
+    def _numbers(self) -> dict[str, Vector]:
+        terms, tail = self.terms, (1.0 - self.level) / 2.0
+        standardized = np.r_[np.full(int(self.has_intercept), np.nan), self.standardized]
+        return {
+            "coef": terms.value,
+            "std err": terms.std_err,
+            "z": terms.z,
+            "P>|z|": terms.p_value,
+            f"[{tail:.3g}": terms.lower,
+            f"{1.0 - tail:.3g}]": terms.upper,
+            "sampling": terms.sampling,
+            "privacy": terms.privacy,
+            "standardized": standardized,
+        }
+
+    def _table(self) -> Table:
+        numbers = self._numbers()
+        rows = []
+        for number, name in enumerate(self.names):
+            places = decimals(float(self.terms.std_err[number]))
+            own = {"z": 3, "P>|z|": 3, "standardized": 3}
+            cells = [fixed(float(values[number]), own.get(label, places)) for label, values in numbers.items()]
+            rows.append((name, *cells))
+        low, high = self.r_squared_interval
+        within = "" if np.isnan(low) else f"  [{low:.3f}, {high:.3f}]"
+        facts = (
+            ("Dep. variable", self.outcome),
+            ("R-squared", f"{self.r_squared:.3f}{within}"),
+            ("No. observations", f"{self.n_samples:,}, as good as {self.n_eff:,.0f} without noise"),
+        )
+        said = "std err counts both sampling and privacy; the columns of these names are its two parts."
+        title = "Least squares from a private release"
+        return Table(title, facts, ("", *numbers), tuple(rows), (said, *self.notes, self.guarantee))
+
+
+def regression(
+    release: Release, outcome: str | int, on: Sequence[str | int] | None = None, *, level: float = 0.95
+) -> Regression:
+    """Regress a column of a release on others: free, for any columns and any number of times.
+
+    Standard errors count both that the records are a sample and what privacy did to them, so that intervals cover. A
+    release holds second moments, which do not tell whether residuals vary more where a column is large: the sampling
+    part is that of the usual table (statsmodels: nonrobust), widened where rows have long tails.
+
+    Parameters
+    ----------
+    release : Release
+    outcome : str or int
+        The column to explain, by name or number.
+    on : sequence of str or int, optional
+        The columns to explain it by; all others, by default.
+    level : float, default 0.95
+        Level of the intervals, for each coefficient separately.
+
+    Returns
+    -------
+    Regression
+
+    Examples
+    --------
+    >>> import graphveil as gv
+    >>> rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, p=4), 20_000, random_state=0)
+    >>> out = gv.release(
+    ...     rows, domain=gv.Domain(bounds=(-6, 6)), budget=gv.Budget(1.0, 1e-6), random_state=0
+    ... )
+    >>> table = gv.regression(out, outcome="x0", on=["x1", "x2"])
+    >>> table.coef.shape, bool((table.lower < table.upper).all())
+    ((2,), True)
+    """
+    level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
+    moments = moments_of(release)
+    (explained,) = moments.column_numbers("outcome", [outcome])
+    if isinstance(on, str):
+        raise InvalidParameter(f"on must be a sequence of columns, got the single name {on!r}: write on=[{on!r}].")
+    others = [k for k in range(len(moments.names)) if k != explained]
+    by = others if on is None else moments.column_numbers("on", on)
+    if not by or explained in by:
+        raise InvalidParameter("on must hold at least one column, and not the outcome.")
+    return fit_regression(moments, explained, by, level)
+
+
+def fit_regression(moments: UncertainMoments, outcome: int, on: Sequence[int], level: float) -> Regression:
+    """The same from moments, with columns by number."""
+    chosen = moments.select([*on, outcome])
+    scale = np.sqrt(np.diag(chosen.noisy.denoised))
+    step = _newton_step(chosen.scaled(1.0 / scale))
+    units = scale[-1] / scale[:-1]
+    # The intercept is the outcome's mean less what the columns' means explain of it; both have errors.
+    has_intercept = chosen.location is not None
+    mean = np.zeros(len(scale)) if chosen.location is None else chosen.location
+    jacobian = np.block([[np.ones((1, 1)), -mean[None, :-1] * units], [np.zeros((len(on), 1)), np.diag(units)]])
+    at_mean = chosen.location_spread.through(np.r_[-units * step.coef, 1.0][None])
+    value = jacobian @ np.r_[mean[-1], step.coef]
+    spread = at_mean.beside(step.spread).through(jacobian)
+    none, notes = _without_interval(chosen)
+    none = np.r_[(none & (mean[:-1] != 0.0)).any() or none.all(), none]
+    spread = Spread(*(np.where(none[:, None] | none, np.nan, part) for part in (spread.sampling, spread.privacy)))
+    if not has_intercept:
+        value, spread = value[1:], Spread(spread.sampling[1:, 1:], spread.privacy[1:, 1:])
+    return Regression(
+        outcome=chosen.names[-1],
+        columns=chosen.names[:-1],
+        terms=Uncertain.of(value, spread, level),
+        spread=spread,
+        has_intercept=has_intercept,
+        standardized=step.coef,
+        r_squared=step.r_squared,
+        r_squared_interval=(np.nan, np.nan) if none.all() else step.r_squared_interval(level),
+        n_samples=moments.release.n_samples,
+        n_eff=moments.n_eff,
+        guarantee=moments.release.guarantee,
+        notes=notes,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A regression of standardised columns."""
+
+    coef: Vector
+    spread: Spread
+    r_squared: float
+    r_squared_sd: float
+
+    def r_squared_interval(self, level: float) -> tuple[float, float]:
+        """Ends, within [0, 1]."""
+        from scipy.stats import norm
+
+        half = norm.isf((1.0 - level) / 2.0) * self.r_squared_sd
+        return max(self.r_squared - half, 0.0), min(max(self.r_squared + half, 0.0), 1.0)
+
+
+def _newton_step(moments: UncertainMoments) -> _Step:
+    """Coefficients of the last of some standardised columns on the others, and R²."""
+    C, Y, k = moments.noisy.denoised, moments.noisy.matrix, len(moments.names) - 1
+    inverse = np.linalg.inv(C[:k, :k])
+    shrunk = inverse @ C[:k, k]
+    first = inverse @ (Y[:k, k] - Y[:k, :k] @ shrunk)
+    second = first - inverse @ Y[:k, :k] @ first
+    coef = shrunk + first
+    u = np.r_[-coef, 1.0]
+    spread = moments.covariance_of_products(np.c_[inverse, np.zeros(k)], u)
+    # Where the scales of column j and of the outcome are off by e_j/2 and e_y/2, β_j is by β_j (e_y − e_j)/2.
+    scales = np.outer(coef, coef) * moments.excess[-1] / 4.0 + np.diag(coef**2 * moments.excess[:-1] / 4.0)
+    spread = spread + Spread(np.zeros((k, k)), scales + np.outer(second, second))
+    # The smallest sum of squares is smaller than that at β, by what errors of β̂ explain of noise.
+    explained = _trace(spread.total - scales, C[:k, :k])
+    residual = max((float(u @ Y @ u) + explained) / max(Y[k, k], _LEAST_RESIDUAL), _LEAST_RESIDUAL)
+    last = np.eye(k + 1)[k]
+    sampling, privacy = moments.variance_of_trace(residual * np.outer(last, last) - np.outer(u, u))
+    of_squares = 2.0 * _trace(spread.total @ C[:k, :k], spread.total @ C[:k, :k])  # all there is where R² = 0
+    return _Step(coef, spread, max(1.0 - residual, 0.0), float(np.sqrt(sampling + privacy + of_squares)))
+
+
+def _trace(left: Matrix, right: Matrix) -> float:
+    """tr(LR)."""
+    return float(np.sum(left * right.T))
+
+
+def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dtype[np.bool_]]", tuple[str, ...]]:
+    """Which coefficients have none, and why; and which columns to be careful with."""
+    k = len(chosen.names) - 1
+    if chosen.n_eff < RELIABLE * (k + 1):
+        return np.ones(k, dtype=bool), (
+            f"No intervals: the release is as good as {chosen.n_eff:.3g} noise-free records, and {k + 1} columns need "
+            f"at least {RELIABLE:g} each.",
+        )
+    if chosen.drowned[-1]:
+        return np.ones(k, dtype=bool), (
+            f"No intervals: the variance of {chosen.names[-1]} is within its noise. Narrower public bounds would help.",
+        )
+    none, notes = chosen.drowned[:-1].copy(), []
+    if none.any():
+        notes.append(
+            f"No interval where the variance of a column is within its noise: {_listed(chosen, np.flatnonzero(none))}."
+        )
+    for group in collinear_columns(chosen.noisy.select(list(range(k)))):
+        none[list(group)] = True
+        notes.append(
+            f"No interval where columns are collinear as far as the release can tell: {_listed(chosen, group)}."
+        )
+    vague = chosen.undetermined & ~chosen.drowned
+    if vague.any():
+        notes.append(
+            "The standard deviation of these columns may be off by more than a factor of 1.2, which intervals count: "
+            f"{_listed(chosen, np.flatnonzero(vague))}."
+        )
+    return none, tuple(notes)
+
+
+def _listed(chosen: UncertainMoments, which: Iterable[int]) -> str:
+    names = [chosen.names[k] for k in which]
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

@@ -1,0 +1,191 @@
+"""Regression tables: the same as least squares where nothing is hidden, and intervals that cover where something is."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import InvalidParameter, PrivacyWarning
+
+NAMES = ["age", "bmi", "hba1c"]
+BOUNDS = {"age": (0, 100), "bmi": (10, 60), "hba1c": (3, 15)}
+
+
+def people(n, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.normal(50, 12, n)
+    bmi = rng.normal(26, 4, n) + 0.05 * (age - 50)
+    hba1c = 5.4 + 0.012 * (age - 50) + 0.03 * (bmi - 26) + rng.normal(0, 0.5, n)
+    return np.c_[age, bmi, hba1c]
+
+
+def released(rows, epsilon=1.0, seed=0, domain=None, **options):
+    domain = domain or gv.Domain(bounds=BOUNDS)
+    return gv.release(rows, domain=domain, budget=gv.Budget(epsilon, 1e-6), random_state=seed, **options)
+
+
+def frame(rows):
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=NAMES)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return gv.regression(released(frame(people(8000))), "hba1c", ["age", "bmi"])
+
+
+def least_squares(rows):
+    """Coefficients, standard errors and R² as any package has them."""
+    X = np.c_[np.ones(len(rows)), rows[:, :-1]]
+    beta, left, *_ = np.linalg.lstsq(X, rows[:, -1], rcond=None)
+    variance = left[0] / (len(rows) - X.shape[1])
+    errors = np.sqrt(variance * np.diag(np.linalg.inv(X.T @ X)))
+    return beta, errors, 1.0 - variance / rows[:, -1].var(ddof=1)
+
+
+def test_almost_without_noise_it_is_least_squares():
+    rows = people(5000)
+    found = gv.regression(released(frame(rows), epsilon=30.0), "hba1c")
+    beta, errors, r_squared = least_squares(rows)
+    assert np.abs(found.terms.value - beta) / errors == pytest.approx(np.zeros(3), abs=0.3)
+    assert found.terms.sampling == pytest.approx(errors, rel=0.05)
+    assert (found.std_err_privacy < 0.4 * found.std_err).all()
+    assert found.r_squared == pytest.approx(r_squared, abs=0.01)
+    assert found.columns == ("age", "bmi")
+
+
+def test_intervals_cover():
+    """Nominal 95%; benchmarks/regression_intervals.py counts more."""
+    truth = np.array([5.4 - 0.012 * 50 - 0.03 * 26, 0.012, 0.03])
+    spread = 0.05**2 * 144 + 16
+    explained = 0.012**2 * 144 + 2 * 0.012 * 0.03 * 0.05 * 144 + 0.03**2 * spread
+    hits, squares, predictions = [], [], []
+    for seed in range(25):
+        found = gv.regression(released(frame(people(3000, seed)), 2.0, seed), "hba1c", ["age", "bmi"])
+        hits.append((found.terms.lower <= truth) & (truth <= found.terms.upper))
+        low, high = found.r_squared_interval
+        squares.append(low <= explained / (explained + 0.25) <= high)
+        said = found.predict({"bmi": 30.0, "age": 60.0})
+        predictions.append(said.lower[0] <= truth @ [1.0, 60.0, 30.0] <= said.upper[0])
+    assert 0.88 < np.mean(hits) < 0.995
+    assert np.mean(squares) > 0.85
+    assert np.mean(predictions) > 0.85
+
+
+def test_parts_add_up_and_privacy_costs(table):
+    assert np.hypot(table.std_err_sampling, table.std_err_privacy) == pytest.approx(table.std_err)
+    assert table.z == pytest.approx(table.coef / table.std_err)
+    assert table.upper - table.lower == pytest.approx(2 * 1.95996 * table.std_err, rel=1e-5)
+    tight = gv.regression(released(frame(people(8000)), epsilon=20.0), "hba1c", ["age", "bmi"])
+    assert (tight.std_err_privacy < table.std_err_privacy).all()
+
+
+def test_units_scale_coefficients_alone(table):
+    """Grams instead of kilograms: the coefficient and its error by a thousand, z and R² the same."""
+    rows = people(8000) * [1.0, 1000.0, 1.0]
+    domain = gv.Domain(bounds=BOUNDS | {"bmi": (10_000, 60_000)})
+    found = gv.regression(released(frame(rows), domain=domain), "hba1c", ["age", "bmi"])
+    assert found.coef * [1.0, 1000.0] == pytest.approx(table.coef, rel=1e-6)
+    assert found.z == pytest.approx(table.z, rel=1e-6)
+    assert found.r_squared == pytest.approx(table.r_squared, rel=1e-6)
+    assert found.standardized == pytest.approx(table.standardized, rel=1e-6)
+
+
+def test_predictions_are_those_of_the_table(table):
+    at_zero = table.predict([0.0, 0.0])
+    assert at_zero.value[0] == pytest.approx(table.intercept)
+    assert at_zero.std_err[0] == pytest.approx(table.terms.std_err[0])
+    several = table.predict(np.array([[50.0, 26.0], [80.0, 40.0]]))
+    assert several.value == pytest.approx(table.intercept + np.array([[50.0, 26.0], [80.0, 40.0]]) @ table.coef)
+    assert several.std_err[0] < several.std_err[1], "the mean is known best in the middle"
+    with pytest.raises(InvalidParameter, match="each of the 2 columns"):
+        table.predict([1.0])
+
+
+def test_the_summary_speaks_as_statsmodels_does(table):
+    text = table.summary()
+    for word in ("coef", "std err", "z", "P>|z|", "[0.025", "0.975]", "const", "age", "bmi", "hba1c", "Seeded"):
+        assert word in text
+    assert max(map(len, text.splitlines())) <= 120
+    assert str(round(table.r_squared, 3)) in text
+    found = table.to_frame()
+    assert list(found.index) == ["const", "age", "bmi"]
+    assert found["coef"].to_numpy() == pytest.approx(table.terms.value)
+    assert {"sampling", "privacy", "standardized"} <= set(found.columns)
+    assert "<td>" in table._repr_html_()
+    assert table.to_latex().count(r"\\") == 4
+    assert repr(table).startswith("<Regression of hba1c on age, bmi: R² = 0.")
+
+
+def test_names_cannot_break_a_table():
+    rows = people(3000)
+    names = ["<b>&_%", "[x]", "y~^\\"]
+    made = released(rows, domain=gv.Domain(bounds=dict(zip(names, BOUNDS.values(), strict=True))))
+    found = gv.regression(made, 2)
+    assert "<b>" not in found.to_html()
+    latex = found.to_latex().split(r"\midrule")[1]
+    assert r"\textless{}b\textgreater{}\&\_\%" in latex
+    assert "\n{[}x]" in latex, "a line after \\\\ must not begin with a bracket"
+
+
+def test_rows_with_mean_zero_have_no_intercept():
+    rows = people(5000) - [50.0, 26.0, 5.4]
+    found = gv.regression(released(rows, domain=gv.Domain(bounds=(-60, 60)), assume_centered=True), 2)
+    assert not found.has_intercept
+    assert found.intercept == 0.0
+    assert found.names == ("x0", "x1")
+    assert found.predict([0.0, 0.0]).value == pytest.approx(0.0)
+
+
+def test_merged_releases_are_regressed_together(table):
+    sites = [released(frame(people(8000, seed)), seed=seed) for seed in (1, 2)]
+    found = gv.regression(gv.merge_releases(sites), "hba1c", ["age", "bmi"])
+    assert (found.std_err < table.std_err).all()
+    assert np.abs(found.coef - [0.012, 0.03]).max() < 4 * found.std_err.max()
+
+
+def test_collinear_columns_have_no_interval():
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-1, 1, (2, 20_000))
+    rows = np.c_[a, b, (a + b) / 2, a - 0.5 * b + rng.normal(0, 0.3, 20_000)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        found = gv.regression(released(rows, epsilon=5.0, domain=gv.Domain(bounds=(-3, 3))), 3)
+    assert np.isnan(found.std_err).all()
+    assert "collinear" in found.notes[-1]
+    assert "collinear" in found.summary()
+    again = gv.regression(released(rows, epsilon=5.0, domain=gv.Domain(bounds=(-3, 3))), 3, [0, 1])
+    assert again.lower[0] < 1.0 < again.upper[0]
+
+
+def test_too_few_records_have_no_interval():
+    rows = people(60)
+    with pytest.warns(PrivacyWarning, match="n_eff"):
+        found = gv.regression(released(frame(rows), epsilon=0.5), "hba1c")
+    assert np.isnan(found.std_err).all()
+    assert np.isnan(found.r_squared_interval).all()
+    assert found.notes[-1].startswith("No intervals: the release is as good as")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"outcome": "weight"}, "outcome must be distinct columns .* The columns are age, bmi, hba1c"),
+        ({"outcome": "hba1c", "on": "age"}, r"write on=\['age'\]"),
+        ({"outcome": "hba1c", "on": ["hba1c"]}, "not the outcome"),
+        ({"outcome": "hba1c", "on": []}, "at least one column"),
+        ({"outcome": "hba1c", "on": ["age", 0]}, "on must be distinct columns"),
+        ({"outcome": 3}, "outcome must be"),
+        ({"outcome": "hba1c", "level": 1.0}, "level must be a number in"),
+    ],
+)
+def test_mistakes_are_named(options, message):
+    with pytest.raises(InvalidParameter, match=message):
+        gv.regression(released(frame(people(2000))), **options)
+
+
+def test_releases_without_one_covariance_are_refused():
+    with pytest.raises(InvalidParameter, match=r"must be a gv\.Release"):
+        gv.regression(people(10), 0)
