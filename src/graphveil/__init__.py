@@ -41,12 +41,16 @@ if TYPE_CHECKING:
     from graphveil.spec.domain import Domain as Domain
     from graphveil.spec.events import ReleaseEvent as ReleaseEvent
     from graphveil.spec.forecast import Forecast as Forecast
+    from graphveil.spec.kinds import Category as Category
+    from graphveil.spec.kinds import Number as Number
+    from graphveil.spec.kinds import Ordinal as Ordinal
 
 # name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy or numba.
 _HOME = {
     "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",
     "Comparison": "graphveil.inference.comparison",
+    "Category": "graphveil.spec.kinds",
     "Domain": "graphveil.spec.domain",
     "EdgeIntervals": "graphveil.recovery.edge_intervals",
     "Estimate": "graphveil.recovery.estimate",
@@ -54,6 +58,8 @@ _HOME = {
     "Labels": "graphveil.spec.augmentation",
     "Ledger": "graphveil.ledger.ledger",
     "MergedRelease": "graphveil.released.merged",
+    "Number": "graphveil.spec.kinds",
+    "Ordinal": "graphveil.spec.kinds",
     "PrivateGraphicalLasso": "graphveil.estimators.graphical_lasso",
     "PrivateLDA": "graphveil.estimators.lda",
     "PrivatePrecision": "graphveil.estimators.precision",

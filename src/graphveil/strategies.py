@@ -109,7 +109,8 @@ class Strategy:
         rows, domain = self._rows, self._rows.domain
         with rows.cached():
             facts = (rows.space.n_features, rows.count(), rows.space.known_lattice, domain.radius)
-            inputs = ProtocolInputs(*facts, self._mu, domain.rows_per_person, centred=self._options.augment is None)
+            centred, window = self._options.augment is None, rows.space.window
+            inputs = ProtocolInputs(*facts, self._mu, domain.rows_per_person, centred=centred, window=window)
             run_protocol(adaptive_rounds(inputs), self._ask)
 
     def _ask(self, asked: QueryBatch) -> list[Answer]:

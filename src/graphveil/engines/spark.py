@@ -59,7 +59,7 @@ class SparkPartitions(Partitions):
         numbers = [str(number) for number in range(len(wanted))]
         matched = domain.resolve(self.columns, self.n_features)
         person = None if domain.person is None else numbers[-1]
-        self.domain = replace(matched, columns=tuple(numbers[: self.n_features]), person=person)
+        self.domain = replace(matched.rename_source_columns(tuple(numbers[: self.n_features])), person=person)
         self.labels = None if labels is None else replace(labels, column=numbers[-1])
         self._frame = self._counted = call_sanitized(lambda: _select_columns(frame, wanted, numbers), "opened")
         self._kept = getattr(frame, "is_cached", False)

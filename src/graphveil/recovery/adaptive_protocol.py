@@ -122,7 +122,7 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
         share = part / sum(parts[number:]) * left * _SAFE
         left -= share
         first, last = number == 0, number == len(parts) - 1
-        row_map = RowMap.of(whiten * unit, _into_ball(location / unit), columns.low, columns.high)
+        row_map = RowMap.of(whiten * unit, _into_ball(location / unit), *_map_window(inputs, columns))
         cap = _reach(columns, row_map, inputs) * _spectral_bound(row_map.matrix / unit)
         if histogram:
             edges = norm_edges(p, cap, inputs.noise(histogram * share))
@@ -387,6 +387,14 @@ def _into_ball(centre: Vector) -> Vector:
     norm = float(np.linalg.norm(centre))
     limit = np.sqrt(MAX_SQUARE) - np.sqrt(centre.size)
     return centre * min(1.0, limit / norm) if norm > 0.0 else centre
+
+
+def _map_window(inputs: ProtocolInputs, columns: Columns) -> tuple[Vector, Vector]:
+    """What rows are clamped to before they are mapped: the box, or nothing where a box would leave the ball."""
+    if inputs.window is None:
+        return columns.low, columns.high
+    edge = np.full(inputs.n_features, np.sqrt(MAX_SQUARE))
+    return -edge, edge
 
 
 def _reach(columns: Columns, row_map: RowMap, inputs: ProtocolInputs) -> float:

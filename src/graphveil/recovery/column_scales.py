@@ -50,7 +50,7 @@ class Columns:
 def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], tuple[Columns, float]]:
     """Ask about columns; return what is known, and the share of μ² that is left."""
     p, lattice = inputs.n_features, inputs.lattice
-    columns, mean_sd, spent = _columns_before_answers(p, lattice.edge, inputs.radius), np.zeros(p), 0.0
+    columns, mean_sd, spent = _columns_before_answers(inputs), np.zeros(p), 0.0
     if not inputs.centred:
         columns, mean_sd = yield from _means(columns, lattice, PROTOCOL.mean_share, np.arange(p))
         spent += PROTOCOL.mean_share
@@ -65,14 +65,17 @@ def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer],
     return columns, 1.0 - spent - PROTOCOL.squares_share - PROTOCOL.weighted_squares_share
 
 
-def _columns_before_answers(p: int, edge: float, radius: float) -> Columns:
+def _columns_before_answers(inputs: ProtocolInputs) -> Columns:
     """Before any question: every column may hold its part of the squared norm."""
+    p = inputs.n_features
+    edge = np.full(p, inputs.lattice.edge)
+    low, high = inputs.window or (-edge, edge)
     return Columns(
         location=np.zeros(p),
-        variance=np.full(p, radius**2 / p),
+        variance=np.full(p, inputs.radius**2 / p),
         sd=np.full(p, np.inf),
-        low=np.full(p, -edge),
-        high=np.full(p, edge),
+        low=low,
+        high=high,
     )
 
 

@@ -24,6 +24,7 @@ from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import Moments, Query
+from graphveil.spec.row_space import RowSpace
 
 __all__ = ["Estimate", "estimate_release", "recover", "require_covariance"]
 
@@ -301,6 +302,7 @@ def _replay(release: Release) -> RoundState:
         mu,
         release.event.rows_per_person,
         centred=release.augment is None,
+        window=RowSpace.of(domain, release.augment, None).window,
     )
 
     def recorded(asked: QueryBatch) -> list[Answer]:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from graphveil._typing import Vector
 from graphveil.released.answers import Answer
 from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import Query
@@ -36,6 +37,8 @@ class ProtocolInputs:
         By which all sensitivities are multiplied.
     centred : bool
         Rows are taken to have mean zero.
+    window : pair of arrays, or None
+        What each coordinate of a row can be, where that is less than the lattice has.
     """
 
     n_features: int
@@ -45,6 +48,7 @@ class ProtocolInputs:
     mu: float
     rows_per_person: int
     centred: bool
+    window: tuple[Vector, Vector] | None = None
 
     def noise(self, share: float) -> float:
         """Standard deviation of a sum of sensitivity √2 that gets ``share`` of μ², as a share of the rows."""

@@ -67,7 +67,8 @@ class Release(NoisyMoments):
     @property
     def columns(self) -> tuple[str, ...] | None:
         """Names of the columns, if they have any."""
-        return self.domain.columns
+        columns: tuple[str, ...] | None = self.domain.columns
+        return columns
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ decimals                        a float64 next to it; refused with more decimal 
                                 than pyarrow can convert
 dictionaries (categories)       the value that each key stands for
 null type, nulls                NaN, hence the centre of the column
+text, of a declared category    the place of its level, NaN for anything else
 anything else                   refused, by the name of the column and its type
 ==============================  =====================================================
 
@@ -26,7 +27,7 @@ from unicodedata import normalize
 import numpy as np
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.columns import floats
+from graphveil.rows.columns import floats, places_of_levels
 from graphveil.rows.labels import codes_of_column
 from graphveil.rows.people import Hasher, can_be_ids
 from graphveil.rows.sanitized_errors import call_sanitized
@@ -68,7 +69,9 @@ class Selection:
     ) -> None:
         label = None if labels is None else labels.column
         self.beside = label if domain.person is None else domain.person
-        self.features = domain.columns if domain.columns is not None else tuple(n for n in names if n != self.beside)
+        declared = domain.source_columns
+        self.features = declared if declared is not None else tuple(n for n in names if n != self.beside)
+        self.levels = {} if domain.codebook is None else domain.codebook.text_levels
         self.labels, self.hasher = labels, None if domain.person is None else hasher or Hasher()
         if self.beside in self.features:
             what = "the label" if self.hasher is None else "the person column"
@@ -92,6 +95,12 @@ class Selection:
         alone = copy(self)
         alone.features = ()
         return alone
+
+    def with_places(self, names: Sequence[str]) -> "Selection":
+        """Of a source in which the levels of some columns have been replaced by their places."""
+        found = copy(self)
+        found.levels = {name: levels for name, levels in self.levels.items() if name not in names}
+        return found
 
     def check_names(self, names: Sequence[str]) -> None:
         """Every wanted column must be in a schema once."""
@@ -131,10 +140,16 @@ class Selection:
                     f"The columns of the source changed while it was read: {name!r} is missing or duplicated."
                 )
         for name in self.features:
-            if not can_hold_numbers(kinds[name]):
+            if name in self.levels and not _can_hold_levels(kinds[name]):
                 raise SourceError(
-                    f"Column {name!r} has type {kinds[name]}, which cannot be read as a number. Convert it yourself, "
-                    f"or leave it out: name the columns to use in bounds, or in Domain(columns=...)."
+                    f"Column {name!r} has type {kinds[name]}, but its levels are text. Declare the levels as what they "
+                    "are in the source: numbers, or False and True."
+                )
+            if name not in self.levels and not can_hold_numbers(kinds[name]):
+                raise SourceError(
+                    f"Column {name!r} has type {kinds[name]}, which cannot be read as a number. If it is a category, "
+                    'declare its levels, e.g. gv.Category(["F", "M"]). Otherwise convert it yourself, or leave it '
+                    "out: name the columns to use in bounds, or in Domain(columns=...)."
                 )
         if self.hasher is not None and not can_be_ids(kinds[str(self.beside)]):
             raise SourceError(
@@ -153,8 +168,12 @@ class Selection:
             beside = self.keys(batch)
         elif self.labels is not None:
             beside = codes_of_column(batch.column(self.labels.column), self.labels)
-        columns = [call_sanitized(partial(floats, batch.column(name)), "read") for name in self.features]
-        yield from _slabs(columns, beside)
+        yield from _slabs([self._numbers(name, batch.column(name)) for name in self.features], beside)
+
+    def _numbers(self, name: str, column: Any) -> "NDArray[np.float64]":
+        if name in self.levels:
+            return call_sanitized(partial(places_of_levels, column, self.levels[name]), "read")
+        return call_sanitized(partial(floats, column), "read")
 
     def keys(self, batch: Any) -> "NDArray[np.uint64]":
         """Whose rows those of a record batch are."""
@@ -191,11 +210,22 @@ def can_hold_numbers(kind: Any) -> bool:
     return bool(t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind) or t.is_null(kind))
 
 
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as t
+
+    return bool(t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind))
+
+
+def _can_hold_levels(kind: Any) -> bool:
+    import pyarrow.types as t
+
+    return bool(_is_text(kind) or t.is_null(kind))
+
+
 def _is_label(kind: Any) -> bool:
     import pyarrow.types as t
 
-    text = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
-    return bool(text or t.is_integer(kind) or t.is_boolean(kind))
+    return bool(_is_text(kind) or t.is_integer(kind) or t.is_boolean(kind))
 
 
 def _suggestion(name: str, names: Sequence[str]) -> str:

@@ -1,7 +1,6 @@
 """Labels as further columns, so that one release of all columns together knows class shares and class means."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,12 +24,7 @@ def append_class_indicators(source: Any, domain: Domain, labels: Labels) -> tupl
     blocks = open_source(source, domain, labels)
     domain = domain.resolve(blocks.columns, blocks.n_features)
     wide = WithIndicators(blocks, labels.classes)
-    extra = wide.n_features - blocks.n_features
-    bounds = tuple(
-        [*(end if isinstance(end, tuple) else (end,) * blocks.n_features), *[value] * extra]
-        for end, value in zip(domain.bounds, (0.0, 1.0), strict=True)
-    )
-    return wide, replace(domain, columns=wide.columns, n_features=wide.n_features, bounds=bounds)
+    return wide, domain.extend(dict.fromkeys(wide.names, (0.0, 1.0)))
 
 
 class WithIndicators(RowSource):
@@ -42,9 +36,9 @@ class WithIndicators(RowSource):
 
     def __init__(self, labelled: RowSource, classes: tuple[str | int | bool, ...]) -> None:
         self._labelled, self._count = labelled, len(classes)
-        names = [f"class {name}" for name in classes[:-1]]
-        self.columns = None if labelled.columns is None else (*labelled.columns, *names)
-        self.n_features = labelled.n_features + len(names)
+        self.names = [f"class {name}" for name in classes[:-1]]
+        self.columns = None if labelled.columns is None else (*labelled.columns, *self.names)
+        self.n_features = labelled.n_features + len(self.names)
 
     def read(self) -> "Iterator[Block]":
         for rows, codes in self._labelled.read():

@@ -201,13 +201,37 @@ def _write_text(data: Any, start: Any, end: Any, unquoted: Any, text: Any, at: A
     return at
 
 
-@compiled(i8(_BYTES, i8, u1, b1, i4[::1], f8[:, ::1], i8[::1], u1[::1], i4[::1], i8[::1], u1[::1], i4[::1]))
+@compiled(f8(u1[::1], i8, i8, _BYTES, i8[::1], i8, i8))
+def _find_level(text: Any, start: Any, end: Any, levels: Any, level_ends: Any, first: Any, last: Any) -> Any:
+    """Which of the levels from ``first`` to before ``last`` is this text; NaN for none."""
+    found = np.nan
+    for k in range(first, last):
+        begin = level_ends[k - 1] if k else 0
+        if level_ends[k] - begin != end - start:
+            continue
+        same = True
+        for i in range(end - start):
+            same &= text[start + i] == levels[begin + i]
+        if same:
+            found = float(k - first)
+    return found
+
+
+@compiled(
+    i8(
+        _BYTES, i8, u1, b1, i4[::1], i8[::1], _BYTES, i8[::1],
+        f8[:, ::1], i8[::1], u1[::1], i4[::1], i8[::1], u1[::1], i4[::1],
+    )
+)  # fmt: skip
 def read_records(
     data: Any,
     start: Any,
     separator: Any,
     comma: Any,
     slots: Any,
+    first_levels: Any,
+    levels: Any,
+    level_ends: Any,
     rows: Any,
     counts: Any,
     text: Any,
@@ -228,8 +252,11 @@ def read_records(
         What separates cells, and whether a comma is a decimal point too.
     slots : array
         For each column of the file: which column of ``rows`` it is, ``rows.shape[1]`` for the label, -1 for none.
+    first_levels, levels, level_ends : arrays
+        Levels of columns of text: which is the first one of each column of ``rows`` (as many as the next one's if it is
+        a column of numbers), all of them as text, and where each one ends there.
     rows : array of floats, written
-        A row for each record; NaN for whatever is no number.
+        A row for each record; NaN for whatever is no number, or no level.
     counts : array of two integers, written
         How many records there were, and how many numbers that are too long to be computed here.
     text, ends, places : arrays, written
@@ -244,7 +271,13 @@ def read_records(
         rows[n_rows] = np.nan
         while True:
             slot = slots[column] if column < n_columns else -1
-            if 0 <= slot < n_numbers:
+            if 0 <= slot < n_numbers and first_levels[slot] < first_levels[slot + 1]:
+                over, end, unquoted = _find_cell(data, start, separator)
+                # Written where the next long number will be, and forgotten.
+                stop = _write_text(data, start, end, unquoted, text, at)
+                last = first_levels[slot + 1]
+                rows[n_rows, slot] = _find_level(text, at, stop, levels, level_ends, first_levels[slot], last)
+            elif 0 <= slot < n_numbers:
                 over, first, end, kind, value = _read_number(data, start, separator, comma)
                 if kind == _SHORT:
                     rows[n_rows, slot] = value

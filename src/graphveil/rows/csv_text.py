@@ -4,8 +4,9 @@ Guarantee
 ---------
 A record is what a writer of RFC 4180 writes as one, line breaks inside quoted cells included, and becomes a row that
 depends on nothing but its own bytes and the names above it. A cell that is neither a number nor true or false is NaN,
-and so are cells that are not there, all cells of a record that has more than there are names (empty ones aside), and
-all of one with more than 64 MB. No record raises, none is dropped. Proof: ``privacy/proofs/records.md`` (theorem 15).
+or, where text is declared, one that is no declared level; and so are cells that are not there, all cells of a record
+that has more than there are names (empty ones aside), and all of one with more than 64 MB. No record raises, none is
+dropped. Proof: ``privacy/proofs/records.md`` (theorem 15).
 
 The line of names, which is public, says what separates: commas, semicolons or tabs. Where it is not the comma, a comma
 in a number is a decimal point, as spreadsheets write it in most of Europe.
@@ -201,6 +202,7 @@ class _Reader:
         places = {name: place for place, name in enumerate(names)}
         self._slots = np.full(len(names), -1, dtype=np.int32)
         self._slots[[places[name] for name in selection.wanted]] = range(len(selection.wanted))
+        self._levels = _levels([selection.levels.get(name, ()) for name in selection.features])
 
     def read(self, block: bytes) -> "Iterator[Block]":
         """Rows of whole records, some at a time."""
@@ -213,7 +215,7 @@ class _Reader:
         while start < data.size:
             rows = np.empty((most, p))
             start = read_records(
-                data, start, ord(self._separator), self._separator != ",", self._slots,
+                data, start, ord(self._separator), self._separator != ",", self._slots, *self._levels,
                 rows, counts, text, ends[1:], places, label, label_ends[1:],
             )  # fmt: skip
             n_rows, n_long = counts.tolist()
@@ -225,6 +227,13 @@ class _Reader:
             elif self._labels is not None:
                 beside = codes_of_text(_arrow(label, label_ends, n_rows, "binary"), self._labels)
             yield rows[:n_rows], beside
+
+
+def _levels(of_columns: "list[tuple[str, ...]]") -> "tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]":
+    """Which level is the first of each column, all levels as bytes, and where each one ends there."""
+    encoded = [level.encode(errors="surrogatepass") for levels in of_columns for level in levels]
+    first = np.cumsum([0, *map(len, of_columns)], dtype=np.int64)
+    return first, _bytes(b"".join(encoded)), np.cumsum([*map(len, encoded)], dtype=np.int64)
 
 
 def _cast(text: "NDArray[np.uint8]", ends: "NDArray[np.int32]", count: int) -> "NDArray[np.float64]":

@@ -10,6 +10,7 @@ IEEE-exact operations (+, -, ×, ÷, √, rint, comparisons) are used, in a fixe
 value                               becomes
 ==================================  ===============================================================================
 NaN, null, masked                   the centre of its column (0 after scaling)
+text, codes, levels                 what ``rows/recoding.py`` makes of them, as the codebook says
 outside the bounds, ±inf            the nearest bound (without bounds: ±2⁵⁰⁰, then the norm)
 row longer than ``data_norm``       the same direction, norm ``data_norm``
 subnormal, ±0                       0 (as a difference from the centre)
@@ -26,8 +27,12 @@ from numba import b1, f8, i8, void
 from numba.core.types import Array
 
 from graphveil._compiled import compiled
+from graphveil.exceptions import GuaranteeError
+from graphveil.rows.recoding import Recoder
 from graphveil.spec.augmentation import Augment, Labels
+from graphveil.spec.codebook import Codebook
 from graphveil.spec.domain import Domain
+from graphveil.spec.kinds import Category
 from graphveil.spec.quantization import PERSON_WEIGHT, RowGrid
 
 if TYPE_CHECKING:
@@ -247,6 +252,22 @@ class Encoder:
         self._scale = 1.0 / half  # a multiplication is seven times faster than a division
         self._norm = domain.radius
         self.width = self._centre.size + (augment.width if augment is not None else 0)
+        codebook = domain.codebook
+        self._recoder = None if codebook is None or codebook.is_plain else Recoder(codebook)
+        if codebook is not None and self.lattice.levels:
+            self._check_indicators(codebook)
+
+    def _check_indicators(self, codebook: Codebook) -> None:
+        """All that the indicators of a category can be is as long as one column of numbers, in exact arithmetic."""
+        for kind, place in zip(codebook.kinds, codebook.places, strict=True):
+            if isinstance(kind, Category):
+                count = len(place)
+                points = np.vstack([np.zeros(count), np.eye(count), np.full(count, 1.0 / kind.n_levels)])
+                steps, own = np.empty(points.shape), slice(place.start, place.stop)
+                centre, scale, ends = self._centre[own], self._scale[own], np.ascontiguousarray(self._ends[:, own])
+                _encode_with_bounds(points, centre, scale, ends, float(self.lattice.levels), steps)
+                if (steps**2).sum(axis=1).max() > self.lattice.levels**2:
+                    raise GuaranteeError("There are too many levels and columns for one lattice. Leave some out.")
 
     def encode(self, rows: "NDArray[np.float64]", codes: "NDArray[Any] | None", out: "NDArray[np.float64]") -> None:
         """Encode C-contiguous float64 rows into ``out``: integers, in float64 for the BLAS.
@@ -254,6 +275,8 @@ class Encoder:
         ``codes`` are class numbers, -1 for an unknown label; what stands beside rows without labels does not count.
         """
         p, lattice = self._centre.size, self.lattice
+        if self._recoder is not None:
+            rows = self._recoder.recode(rows)
         if lattice.levels:
             _encode_with_bounds(rows, self._centre, self._scale, self._ends, float(lattice.levels), out)
         else:

@@ -106,8 +106,9 @@ class Evaluator(Unreleased):
             return self._check_seen(Tally(self._source.count()))
         # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
         edge = np.full(self.space.n_features, self.space.lattice.edge)
-        (totals,) = self._sum([partial(ColumnTotals, -edge, edge)])
-        self._totals[_window_key(-edge, edge)] = totals
+        low, high = self.space.window or (-edge, edge)
+        (totals,) = self._sum([partial(ColumnTotals, low, high)])
+        self._totals[_window_key(low, high)] = totals
         return self._count_rows()
 
     def evaluate(self, queries: list[Query]) -> list[Statistic]:

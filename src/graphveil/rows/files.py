@@ -48,7 +48,7 @@ class Files(RowSource):
 
     def __init__(self, paths: Sequence[Any], domain: Domain, labels: Labels | None) -> None:
         files = _open(paths)
-        if any(isinstance(file, _Text) for file in files) and domain.columns is None:
+        if any(isinstance(file, _Text) for file in files) and domain.source_columns is None:
             raise SourceError(
                 "A CSV file needs Domain(columns=[...]) or bounds by name: without them, a line of numbers could be "
                 "mistaken for a header. All of these columns are read as numbers."

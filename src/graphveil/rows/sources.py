@@ -160,6 +160,12 @@ class _Array(RowSource):
                 f"An array of rows must hold real numbers or booleans, this one has dtype {rows.dtype.type.__name__}. "
                 "Convert it yourself, e.g. with astype(float)."
             )
+        if domain.codebook is not None and domain.codebook.text_levels:
+            name = next(iter(domain.codebook.text_levels))
+            raise SourceError(
+                f"Column {name!r} has levels that are text, and an array holds numbers: give a data frame, or declare "
+                "numbers as levels."
+            )
         self.columns, self.n_features = None, rows.shape[1]
         self._rows = rows
         _match(self, domain)
@@ -340,9 +346,15 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
     wanted, places = selection.wanted, [names.index(name) for name in selection.wanted]
     typed = selection.features_alone() if selection.hasher is not None else selection  # ids are looked at one by one
     empty = call_sanitized(lambda: [frame.iloc[:0, place] for place in places], "opened")
-    types = [(name, _arrow_type(name, column)) for name, column in zip(typed.wanted, empty, strict=False)]
+    known = zip(typed.wanted, empty, strict=False)
+    objects = [name for name, column in known if name in typed.levels and _holds_objects(column)]
+    known = zip(typed.wanted, empty, strict=False)
+    types = [(name, pa.string() if name in objects else _arrow_type(name, column)) for name, column in known]
     typed.check_types(call_sanitized(lambda: pa.schema(types), "opened"))  # a name may be no text that Arrow knows
     frame = call_sanitized(lambda: frame.iloc[:, places].set_axis(wanted, axis=1).reset_index(drop=True), "opened")
+    if objects:
+        found = {name: _places_of_objects(frame[name], typed.levels[name]) for name in objects}
+        frame, selection = frame.assign(**found), selection.with_places(objects)
     if selection.beside is None:
         return _Frame(frame, selection)
     *features, last = wanted
@@ -351,6 +363,18 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
         return _Beside(alone, selection.hasher.keys_of(frame[last]), _UNEQUAL)
     assert selection.labels is not None
     return _with_labels(alone, codes_of(call_sanitized(lambda: list(frame[last]), "read"), selection.labels))
+
+
+def _holds_objects(empty: Any) -> bool:
+    """Whether a column of pandas, or its categories, are objects, of which Arrow would infer a type from the values."""
+    categories = getattr(empty.dtype, "categories", None)
+    return str((empty if categories is None else categories).dtype) == "object"
+
+
+def _places_of_objects(column: Any, levels: tuple[str, ...]) -> "NDArray[np.float64]":
+    """Where objects stand among ``levels``, each by itself; NaN for whatever is none of them."""
+    codes = codes_of(column, Labels(levels))
+    return np.where(codes < 0, np.nan, codes)
 
 
 def _arrow_type(name: str, empty: Any) -> Any:

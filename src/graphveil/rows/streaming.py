@@ -50,14 +50,14 @@ class StreamedMoments(Unreleased):
         """
         # By name once names are known: a later frame may have them in another order.
         blocks = open_source(batch, self._given if self.domain.columns is None else self.domain, self.augment)
-        if self._sums is not None and blocks.n_features != self.n_features:
+        if self._sums is not None and self.domain.codebook is None and blocks.n_features != self.n_features:
             raise SourceError(
                 f"X has {blocks.n_features} features, but partial_fit is expecting {self.n_features} features as "
                 "input, as in earlier batches."
             )
         domain = self.domain.resolve(blocks.columns, blocks.n_features)
         encoder = Encoder(domain, self.augment, shift=self.augment is not None)
-        layout = MomentLayout(blocks.n_features, self.augment)
+        layout = MomentLayout(domain.require_n_features(), self.augment)
         seen, (moments,) = accumulate(blocks, encoder, lambda: [RowMoments(layout, encoder.lattice)])
         assert isinstance(moments, RowMoments)
         if self._sums is not None:

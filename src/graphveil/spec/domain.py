@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter, SourceError, shortened
+from graphveil.spec.codebook import Codebook
+from graphveil.spec.kinds import Kind
 from graphveil.spec.serialization import LATER, Record
 
 if TYPE_CHECKING:
@@ -27,16 +29,18 @@ class Domain(Record):
 
     Parameters
     ----------
-    columns : sequence of str, optional
-        Names of the columns to use, in this order. Frames are matched by name; an array must have as many columns.
-        Default: all columns of the source (its schema counts as public).
+    columns : mapping or sequence of str, optional
+        What each column holds, by name: bounds (lower, upper), or a kind, :class:`~graphveil.Number`,
+        :class:`~graphveil.Category` or :class:`~graphveil.Ordinal`. Or only the names of the columns to use, in this
+        order, with ``bounds`` or ``data_norm`` beside them. Frames are matched by name; an array must have as many
+        columns. Default: all columns of the source (its schema counts as public).
     n_features : int, optional
         Number of columns, for arrays without names.
     bounds : pair ``(lower, upper)`` or mapping, optional
         What a value can be, from a codebook or common sense: each a number for all columns, or one number per
-        column; or a mapping of column names to pairs, ``{"age": (0, 110), "bmi": (10, 60)}``. Values outside are
-        clamped, a missing value becomes the midpoint of its bounds (zero, if rows are assumed to be centred), and every
-        column is scaled to [-1, 1]. Bounds taken from the data void the guarantee.
+        column; or a mapping as for ``columns``. Values outside are clamped, a missing value becomes the midpoint of its
+        bounds (zero, if rows are assumed to be centred), and every column is scaled to [-1, 1]. Bounds taken from the
+        data void the guarantee.
     data_norm : float or "private", optional
         Bound on a row's Euclidean norm: after scaling if there are ``bounds``, in raw units otherwise. Longer rows are
         shortened to it. Default with ``bounds``: √(number of columns), which no row exceeds. "private", without bounds:
@@ -51,36 +55,55 @@ class Domain(Record):
     rows_per_person : int, default 1
         Where no column tells whose row it is: how many rows one person may have at most. It is taken on trust, and
         multiplies the noise. The guarantee then protects the person, not the row.
+    codebook : Codebook, optional
+        The kinds of the columns, where there are other than bounds; made of ``columns``.
     neighbours : {"replace"}
         The neighbouring relation: data sets of the same, public number of rows, in which all rows of one person
         (up to ``rows_per_person``) are replaced by any others.
 
     Examples
     --------
-    >>> domain = Domain(columns=["age", "bmi"], bounds=([0, 10], [110, 60]))
-    >>> domain.n_features
-    2
+    >>> from graphveil import Category, Number
+    >>> domain = Domain(
+    ...     {"age": (0, 110), "cost": Number(1, 1e6, scale="log"), "ward": Category(["A", "B", "C"])}
+    ... )
+    >>> domain.columns
+    ('age', 'log(cost)', 'ward[B]', 'ward[C]')
     >>> Domain.from_json(domain.to_json()) == domain
     True
     """
 
-    columns: tuple[str, ...] | None = None
+    columns: Any = None  # names of the columns of a release, as a tuple, or None, once it is checked
     n_features: int | None = None
     bounds: Any = None  # a pair of numbers or tuples once it is checked
     data_norm: float | str | None = None
     rows_per_person: int = 1
     person: str | None = field(default=None, metadata=LATER)
     variation: str = field(default="total", metadata=LATER)
+    codebook: Codebook | None = field(default=None, metadata=LATER)
     neighbours: str = "replace"
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
+        if isinstance(self.columns, Mapping):
+            if self.bounds is not None:
+                raise InvalidParameter("bounds must not be given where columns says what each column holds.")
+            put("bounds", self.columns)
+            put("columns", None)
+        if isinstance(self.bounds, Mapping) and any(isinstance(kind, Kind) for kind in self.bounds.values()):
+            names = _names_of(self.bounds, self.columns)
+            put("codebook", Codebook.of({name: self.bounds[name] for name in names}))
+            put("columns", None)
+            put("bounds", None)
         if isinstance(self.bounds, Mapping):
             names, ends = _bounds_by_name(self.bounds, self.columns)
             put("columns", names)
             put("bounds", ends)
+        if self.codebook is not None:
+            put("columns", _agreed("columns", self.columns, self.codebook.columns))
+            put("bounds", _agreed("bounds", self.bounds, self.codebook.bounds))
         if self.columns is not None:
             put("columns", _validation.text_tuple("columns", self.columns))
             if self.n_features not in (None, len(self.columns)):
@@ -118,7 +141,7 @@ class Domain(Record):
             if self.rows_per_person != 1:
                 rule = "1 with a person column, which knows how many rows everybody has"
                 raise InvalidParameter.of("rows_per_person", rule, self.rows_per_person)
-            if self.columns is not None and self.person in self.columns:
+            if self.source_columns is not None and self.person in self.source_columns:
                 raise InvalidParameter.of("person", "a column that is not among the columns to release", self.person)
         _validation.choice("variation", self.variation, ["total", "between", "within"])
         if self.variation != "total" and self.person is None:
@@ -129,11 +152,14 @@ class Domain(Record):
 
     def resolve(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
         """Complete this domain with the schema of a source, or refuse the source."""
-        if self.n_features not in (None, n_features):
+        wanted = self.n_features if self.codebook is None else len(self.codebook.names)
+        if wanted not in (None, n_features):
             raise SourceError(
-                f"The source has {n_features} columns, the domain has {self.n_features}. Give the domain the columns "
+                f"The source has {n_features} columns, the domain has {wanted}. Give the domain the columns "
                 "of the source, or select columns before the release."
             )
+        if self.codebook is not None:
+            return self
         named = self.columns if self.columns is not None or columns is None else tuple(columns)
         return replace(self, columns=named, n_features=n_features)
 
@@ -153,7 +179,13 @@ class Domain(Record):
             return np.zeros(p), np.ones(p), np.stack([np.full(p, -UNBOUNDED), np.full(p, UNBOUNDED)])
         lower, upper = (np.broadcast_to(np.asarray(end, dtype=np.float64), (p,)) for end in self.bounds)
         if shift:
-            return (lower + upper) / 2, (upper - lower) / 2, np.stack([np.full(p, -1.0), np.ones(p)])
+            centre, half, ends = (lower + upper) / 2, (upper - lower) / 2, np.stack([np.full(p, -1.0), np.ones(p)])
+            if self.codebook is not None:
+                middle, radius = self.codebook.simplices(self.n_blocks)
+                indicator = ~np.isnan(middle)
+                centre, half = np.where(indicator, middle, centre), np.where(indicator, radius, half)
+                ends = np.where(indicator, (np.stack([lower, upper]) - centre) / half, ends)
+            return centre, half, ends
         half = np.maximum(np.abs(lower), np.abs(upper))
         return np.zeros(p), half, np.stack([np.maximum(lower / half, -1.0), np.minimum(upper / half, 1.0)])
 
@@ -171,6 +203,32 @@ class Domain(Record):
                 )
 
     @property
+    def source_columns(self) -> tuple[str, ...] | None:
+        """The columns of a source that are read, where they are named."""
+        return self.columns if self.codebook is None else self.codebook.names
+
+    def rename_source_columns(self, names: tuple[str, ...]) -> "Domain":
+        """Of a source whose columns have other names."""
+        if self.codebook is None:
+            return replace(self, columns=names)
+        return replace(self, codebook=self.codebook.rename(names), columns=None)
+
+    def extend(self, bounds: Mapping[str, tuple[float, float]]) -> "Domain":
+        """With further columns of numbers, which have ``bounds``; this domain has bounds too."""
+        p, more = self.require_n_features(), list(bounds.values())
+        if self.codebook is not None:
+            codebook = self.codebook.extend(bounds)
+            return replace(self, codebook=codebook, columns=None, bounds=None, n_features=None)
+        ends = tuple([*_spread(end, p), *(pair[side] for pair in more)] for side, end in enumerate(self.bounds))
+        named = None if self.columns is None else (*self.columns, *bounds)
+        return replace(self, columns=named, n_features=p + len(more), bounds=ends)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many parts of a row have norm 1 at most, after scaling: columns of numbers, or all of a category."""
+        return self.require_n_features() if self.codebook is None else len(self.codebook.names)
+
+    @property
     def weighs_rows(self) -> bool:
         """Whether rows count by weights: all of a person's together as one."""
         return self.person is not None and self.variation != "between"
@@ -185,7 +243,7 @@ class Domain(Record):
         """Bound of a row's norm after scaling."""
         if isinstance(self.data_norm, str):
             raise InvalidParameter("the norm is not known yet: it will be found privately.")
-        return self.data_norm if self.data_norm is not None else math.sqrt(self.require_n_features())
+        return self.data_norm if self.data_norm is not None else math.sqrt(self.n_blocks)
 
     def require_n_features(self) -> int:
         """Return the number of columns, or ask for it."""
@@ -194,14 +252,37 @@ class Domain(Record):
         return self.n_features
 
 
-def _bounds_by_name(bounds: Mapping[Any, Any], columns: Any) -> tuple[Any, tuple[list[Any], list[Any]]]:
-    """Columns and (lowers, uppers) from a mapping of names to pairs."""
+def _names_of(bounds: Mapping[Any, Any], columns: Any) -> list[Any]:
+    """The names of a mapping, in the order of ``columns`` where there are any."""
     names = list(bounds) if columns is None else list(_validation.text_tuple("columns", columns))
     missing = sorted(set(map(str, names)) ^ set(map(str, bounds)))
     if missing:
         raise InvalidParameter(
             f"bounds and columns must name the same columns; {shortened(repr(missing[0]))} is in one only."
         )
+    return names
+
+
+def _agreed(name: str, given: Any, derived: Any) -> Any:
+    """What a codebook says, or what was written beside it: logarithms may differ in the last bit between machines."""
+    if given is None:
+        return derived
+    alike = len(given) == len(derived) and all(
+        a == b if isinstance(a, str) else len(a) == len(b) and all(map(_is_close, a, b))
+        for a, b in zip(given, derived, strict=True)
+    )
+    if not alike:
+        raise InvalidParameter(f"{name} and codebook of a domain must agree.")
+    return given
+
+
+def _is_close(a: Any, b: Any) -> bool:
+    return math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def _bounds_by_name(bounds: Mapping[Any, Any], columns: Any) -> tuple[Any, tuple[list[Any], list[Any]]]:
+    """Columns and (lowers, uppers) from a mapping of names to pairs."""
+    names = _names_of(bounds, columns)
     rule = "a mapping of column names to pairs (lower, upper)"
     pairs = [bounds[name] for name in names]
     if not names or not all(

@@ -50,15 +50,14 @@ class RowGrid:
     @classmethod
     def of(cls, domain: Domain, augment: Augment) -> "RowGrid":
         """Lay the finest lattice that keeps ``total_square`` ≤ 2⁴⁰."""
-        p = domain.require_n_features()
-        weight = 0.0
+        weight, blocks = 0.0, domain.n_blocks
         if augment is not None:
-            weight = augment.weight if augment.weight is not None else 1.0 / math.sqrt(p)
+            weight = augment.weight if augment.weight is not None else 1.0 / math.sqrt(blocks)
         constant = _constant_for(weight)
         if domain.data_norm is None:
-            levels = math.isqrt((MAX_SQUARE - constant**2) // p)
-            return cls(unit=1.0 / levels, levels=levels, ball=0.0, row_square=p * levels**2, constant=constant)
-        return cls.of_ball(p, domain.radius, weight)
+            levels = math.isqrt((MAX_SQUARE - constant**2) // blocks)
+            return cls(unit=1.0 / levels, levels=levels, ball=0.0, row_square=blocks * levels**2, constant=constant)
+        return cls.of_ball(domain.require_n_features(), domain.radius, weight)
 
     @classmethod
     def of_ball(cls, p: int, norm: float, weight: float) -> "RowGrid":

@@ -1,8 +1,11 @@
 """The integer rows that queries are about: public, whatever the data."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from graphveil._typing import Vector
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.quantization import PERSON_WEIGHT, MomentLayout, RowGrid
@@ -23,19 +26,23 @@ class RowSpace:
         Of the moments of these rows, with what the release appends to them.
     n_people : int or None
         Where a column says whose row it is: how many people there are. Rows then have weights.
+    window : pair of arrays of integers, or None
+        What each coordinate of a row can be, where that is less than the lattice has: indicators of a category.
     """
 
     n_features: int
     lattice: RowGrid | None
     layout: MomentLayout
     n_people: int | None = None
+    window: tuple[Vector, Vector] | None = None
 
     @classmethod
     def of(cls, domain: Domain, augment: Augment, appended: Augment, n_people: int | None = None) -> "RowSpace":
         """Of a domain whose number of columns is known; ``appended`` is what its own rows carry of ``augment``."""
         p = domain.require_n_features()
         lattice = None if domain.wants_private_norm else RowGrid.of(domain, appended)
-        return cls(p, lattice, MomentLayout(p, augment), n_people)
+        window = None if lattice is None else _window(domain, augment, lattice)
+        return cls(p, lattice, MomentLayout(p, augment), n_people, window)
 
     @property
     def weight_unit(self) -> int:
@@ -52,3 +59,15 @@ class RowSpace:
         """The lattice, for queries that need one."""
         assert self.lattice is not None, "the norm of the rows is not known yet"
         return self.lattice
+
+
+def _window(domain: Domain, augment: Augment, lattice: RowGrid) -> tuple[Vector, Vector] | None:
+    """Where the indicators of categories lie on the lattice; rounding is monotone."""
+    if domain.codebook is None or not domain.codebook.has_categories or not lattice.levels:
+        return None
+    if domain.variation == "within":  # half of the difference of two rows
+        low, high = replace(domain, variation="total").scaling(shift=True)[2] * lattice.levels
+        reach = np.rint((high - low) / 2.0) + 1.0
+        return -reach, reach
+    low, high = np.rint(domain.scaling(shift=augment is not None)[2] * lattice.levels)
+    return low, high
