@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 _HOME = {
     "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",
-    "Comparison": "graphveil.inference.comparison",
     "Category": "graphveil.spec.kinds",
+    "Comparison": "graphveil.inference.comparison",
     "Domain": "graphveil.spec.domain",
     "EdgeIntervals": "graphveil.recovery.edge_intervals",
     "Estimate": "graphveil.recovery.estimate",
