@@ -1,12 +1,11 @@
 """A table of results as text, HTML and LaTeX, laid out as users of statsmodels know it."""
 
 import math
-import re
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 
-__all__ = ["Table", "decimals", "fixed"]
+__all__ = ["Table", "decimals", "fixed", "one_line"]
 
 _GAP = 2
 _NARROWEST = 60  # for notes
@@ -45,15 +44,16 @@ class Table:
 
     def to_text(self) -> str:
         """Fixed width."""
-        widths = [max(map(len, column)) + _GAP for column in zip(self.header, *self.rows, strict=True)]
+        header, *rows = [tuple(map(one_line, row)) for row in (self.header, *self.rows)]
+        widths = [max(map(len, column)) + _GAP for column in zip(header, *rows, strict=True)]
         label = max((len(what) for what, _ in self.facts), default=0) + 1
-        facts = [f"{what + ':':<{label}}  {text}" for what, text in self.facts]
+        facts = [f"{what + ':':<{label}}  {one_line(text)}" for what, text in self.facts]
         width = max([sum(widths), len(self.title), *map(len, facts)])
         heavy, light = "=" * width, "-" * width
-        lines = [self.title.center(width).rstrip(), heavy, *facts, heavy, _line(self.header, widths), light]
-        lines += [*(_line(row, widths) for row in self.rows), heavy]
+        lines = [self.title.center(width).rstrip(), heavy, *facts, heavy, _line(header, widths), light]
+        lines += [*(_line(row, widths) for row in rows), heavy]
         for number, note in enumerate(self.notes, 1):
-            lines += wrap(f"[{number}] {note}", max(width, _NARROWEST), subsequent_indent="    ")
+            lines += wrap(one_line(f"[{number}] {note}"), max(width, _NARROWEST), subsequent_indent="    ")
         return "\n".join(lines)
 
     def to_html(self) -> str:
@@ -77,10 +77,15 @@ class Table:
         """A tabular with the rules of booktabs; facts and notes are comments."""
         columns = "l" + "r" * (len(self.header) - 1)
         said = [self.title, *(f"{what}: {text}" for what, text in self.facts), *self.notes]
-        lines = [f"% {re.sub(r'[^ -~]', _in_ascii, line)}" for line in said]
+        lines = [f"% {one_line(line)}" for line in said]
         lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_line(self.header), r"\midrule"]
         lines += [*map(_latex_line, self.rows), r"\bottomrule", r"\end{tabular}", ""]
         return "\n".join(lines)
+
+
+def one_line(text: str) -> str:
+    r"""A name or a sentence from elsewhere; what moves a cursor or is not seen is written out: ``\x1b``, ``\n``."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def decimals(std_err: float) -> int:
@@ -100,10 +105,6 @@ def _line(cells: tuple[str, ...], widths: list[int]) -> str:
     return f"{name:<{widths[0]}}{''.join(padded)}".rstrip()
 
 
-def _in_ascii(letter: "re.Match[str]") -> str:
-    return letter[0].encode("unicode_escape").decode()
-
-
 def _latex_line(cells: tuple[str, ...]) -> str:
-    escaped = ["".join(_LATEX.get(letter, letter) for letter in cell if letter.isprintable()) for cell in cells]
+    escaped = ["".join(_LATEX.get(letter, letter) for letter in one_line(cell)) for cell in cells]
     return " & ".join(escaped) + r" \\"

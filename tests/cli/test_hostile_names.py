@@ -54,16 +54,18 @@ def test_names_are_shown_and_not_obeyed(graphveil, foreign):
         graphveil("fit", "foreign.release", "-o", "x.csv", "--method", "dense"),
         graphveil("fit", "foreign.release", "-o", "x.json", "--method", "dense", "--json"),
         graphveil("report", "foreign.release"),
+        graphveil("regress", "foreign.release", "--outcome", EVIL[-1], "-o", "table.html"),
         graphveil("compare", "foreign.release", "foreign.release", "--overlap"),
         graphveil("compare", "foreign.release", "foreign.release", "--overlap", "--json", "-o", "differences.json"),
         graphveil("show", CLEAR),
         graphveil("show", "foreign.release", CLEAR),
         graphveil(CLEAR),
     ]
-    assert [run.code for run in runs] == [0, 0, 0, 0, 0, 0, 0, 1, 2, 2]
+    assert [run.code for run in runs] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2]
     assert [reaches_a_terminal(run.text) for run in runs] == [set()] * len(runs)
     assert "\\x1b]0;owned\\x07" in runs[2].out, "what they are is said"
-    assert not re.search(r"^Seeded {3}No\. All", runs[2].out, re.MULTILINE), "and no line is forged"
+    for run in (runs[2], runs[5]):
+        assert not re.search(r"^Seeded {3}No\. All", run.out, re.MULTILINE), "and no line is forged"
     assert runs[1].json["columns"] == list(EVIL)
 
 

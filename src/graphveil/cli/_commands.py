@@ -16,6 +16,7 @@ from graphveil.cli.demo import demo
 from graphveil.cli.fit import fit
 from graphveil.cli.ledger import ledger
 from graphveil.cli.plan import plan
+from graphveil.cli.regress import regress
 from graphveil.cli.release import release
 from graphveil.cli.report import report
 from graphveil.cli.show import show
@@ -36,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for function in (demo, plan, release, show, fit, compare, report, audit):
+for function in (demo, plan, release, show, fit, regress, compare, report, audit):
     app.command()(function)
 app.add_typer(bounds, name="bounds")
 app.add_typer(ledger, name="ledger")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from graphveil._tables import one_line
 from graphveil.cli._exit_codes import REFUSED
 
 if TYPE_CHECKING:
@@ -90,11 +91,6 @@ def _console(stream: TextIO) -> "Console":
 
 
 # ---------------------------------------------------------------------- words
-def one_line(text: str) -> str:
-    r"""A name or a sentence from elsewhere; what moves a cursor or is not seen is written out: ``\x1b``, ``\n``."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def echo(console: "Console", text: str) -> None:
     """Print sentences as they are; in a pipe also without breaking their lines."""
     lines = "\n".join(map(one_line, text.split("\n")))

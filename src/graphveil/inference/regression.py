@@ -156,17 +156,36 @@ class Regression:
 
         return pd.DataFrame(self._numbers(), index=pd.Index(self.names, name="term"))
 
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in what JSON can say; None for what is not known."""
+        numbers = self._numbers()
+        terms = [
+            {"term": name, **{label: _known(float(values[k])) for label, values in numbers.items()}}
+            for k, name in enumerate(self.names)
+        ]
+        return {
+            "outcome": self.outcome,
+            "n_samples": self.n_samples,
+            "n_eff": self.n_eff,
+            "level": self.level,
+            "r_squared": self.r_squared,
+            "r_squared_interval": [_known(end) for end in self.r_squared_interval],
+            "terms": terms,
+            "notes": list(self.notes),
+            "guarantee": self.guarantee,
+        }
+
     def summary(self) -> str:
         """The table as text."""
-        return self._table().to_text()
+        return self.table().to_text()
 
     def to_html(self) -> str:
         """The table as HTML."""
-        return self._table().to_html()
+        return self.table().to_html()
 
     def to_latex(self) -> str:
         """The table as LaTeX, with the rules of the package booktabs."""
-        return self._table().to_latex()
+        return self.table().to_latex()
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -176,26 +195,27 @@ class Regression:
         return f"<Regression of {self.outcome} on {on}: R² = {self.r_squared:.3f}, n_eff = {self.n_eff:.4g}>"
 
     def _numbers(self) -> dict[str, Vector]:
-        terms, tail = self.terms, (1.0 - self.level) / 2.0
-        standardized = np.r_[np.full(int(self.has_intercept), np.nan), self.standardized]
+        terms = self.terms
         return {
             "coef": terms.value,
-            "std err": terms.std_err,
+            "std_err": terms.std_err,
             "z": terms.z,
-            "P>|z|": terms.p_value,
-            f"[{tail:.3g}": terms.lower,
-            f"{1.0 - tail:.3g}]": terms.upper,
+            "p_value": terms.p_value,
+            "lower": terms.lower,
+            "upper": terms.upper,
             "sampling": terms.sampling,
             "privacy": terms.privacy,
-            "standardized": standardized,
+            "standardized": np.r_[np.full(int(self.has_intercept), np.nan), self.standardized],
         }
 
-    def _table(self) -> Table:
-        numbers = self._numbers()
+    def table(self) -> Table:
+        """What is shown as text, HTML and LaTeX."""
+        numbers, tail = self._numbers(), (1.0 - self.level) / 2.0
+        known = {"std_err": "std err", "p_value": "P>|z|", "lower": f"[{tail:.3g}", "upper": f"{1.0 - tail:.3g}]"}
         rows = []
         for number, name in enumerate(self.names):
             places = decimals(float(self.terms.std_err[number]))
-            own = {"z": 3, "P>|z|": 3, "standardized": 3}
+            own = {"z": 3, "p_value": 3, "standardized": 3}
             cells = [fixed(float(values[number]), own.get(label, places)) for label, values in numbers.items()]
             rows.append((name, *cells))
         low, high = self.r_squared_interval
@@ -207,7 +227,8 @@ class Regression:
         )
         said = "std err counts both sampling and privacy; the columns of these names are its two parts."
         title = "Least squares from a private release"
-        return Table(title, facts, ("", *numbers), tuple(rows), (said, *self.notes, self.guarantee))
+        header = ("", *(known.get(label, label) for label in numbers))
+        return Table(title, facts, header, tuple(rows), (said, *self.notes, self.guarantee))
 
 
 def regression(
@@ -368,3 +389,7 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
 def _listed(chosen: UncertainMoments, which: Iterable[int]) -> str:
     names = [chosen.names[k] for k in which]
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)

@@ -1,0 +1,55 @@
+"""`graphveil regress`: a regression table from a release, for free."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphveil.cli._arguments import AsJson, Number, require_file
+from graphveil.cli._errors import command
+from graphveil.cli._output import echo, emit
+
+__all__ = ["regress"]
+
+
+@command
+def regress(
+    release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
+    outcome: Annotated[str, typer.Option(help="The column to explain.")],
+    on: Annotated[
+        str | None, typer.Option(help="The columns to explain it by, separated by commas; all others by default.")
+    ] = None,
+    level: Annotated[float, Number(help="Level of the intervals.")] = 0.95,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A .html, .csv, .tex or .json file to write.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Regress a column of a release on others, with standard errors that count privacy. Free, and needs no records.
+
+    Example: graphveil regress patients.release --outcome bmi --on age,systolic -o table.html
+    """
+    from graphveil.cli._table_formats import ResultFile
+    from graphveil.inference.regression import regression
+    from graphveil.released.release import Release
+
+    file = None if output is None else ResultFile.at(output)
+    found = Release.load(require_file(release))
+    fitted = regression(found, outcome, None if on is None else _columns(on, found.column_names), level=level)
+    table, facts = fitted.table(), fitted.to_dict()
+    said = table.to_text()
+    if file is not None:
+        file.write(table, facts)
+        facts = {"file": str(file.path), **facts}
+        said = f"{said}\n\nTable: {file.path}"
+    emit(as_json, facts, lambda out: echo(out, said), kept=file is not None)
+
+
+def _columns(given: str, names: tuple[str, ...]) -> list[str]:
+    """Names between commas; a name that has a comma itself is found where it is one of the columns."""
+    found, rest = [], given.split(",")
+    while rest:
+        longest = next((k for k in range(len(rest), 0, -1) if ",".join(rest[:k]).strip() in names), 1)
+        found.append(",".join(rest[:longest]).strip())
+        rest = rest[longest:]
+    return found
