@@ -4,6 +4,9 @@ python benchmarks/people.py [--repeats 20]
 
 Visits of 6,000 people, 1 to 30 each, 8 columns, at ε = 1 and δ = 1e-6. Within a person rows correlate by 0, 0.5 or 0.9.
 The truth is the precision matrix that made the rows; for averages it is that of averages.
+
+python benchmarks/people.py --survey releases the bundled survey, where people have one to five years, and compares with
+what the same estimate would be without noise.
 """
 
 import argparse
@@ -15,7 +18,7 @@ import numpy as np
 
 import graphveil as gv
 
-RESULTS = Path(__file__).parent / "results" / "people.csv"
+RESULTS = Path(__file__).parent / "results"
 BUDGET, BOUNDS, N_PEOPLE, P, MOST = gv.Budget(1.0, 1e-6), (-6.0, 6.0), 6000, 8, 30
 
 
@@ -63,11 +66,8 @@ def ways(rows, ids, seed):
     yield f"rows_per_person={MOST}", gv.release(rows, domain=promise, **options), False
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--repeats", type=int, default=20)
-    repeats = parser.parse_args().repeats
-    table = []
+def simulations(repeats):
+    """A line for each correlation and way."""
     for correlation in (0.0, 0.5, 0.9):
         found = {}
         for seed in range(repeats):
@@ -76,11 +76,43 @@ def main():
                 found.setdefault(name, []).append(error_and_cover(release, of_averages if averages else of_rows))
         for name, values in found.items():
             error, n_eff, cover = np.array(values).T
-            line = [correlation, name, np.median(error), error.max(), np.median(n_eff), np.nanmean(cover), repeats]
-            table.append(line)
-            shown = "error {:.4f} (worst {:.4f}) n_eff {:6.0f} cover {:.3f}".format(*line[2:6])
-            print(f"{correlation:4} {name:22} {shown}", flush=True)
-    with RESULTS.open("w", newline="") as file:
+            yield [correlation, name, np.median(error), error.max(), np.median(n_eff), np.nanmean(cover), repeats]
+
+
+def survey(repeats):
+    """A line for each way of releasing the bundled survey."""
+    data = gv.datasets.health_insurance()
+    lower, upper = np.array([data.bounds[column] for column in data.columns]).T
+    rows = np.clip(data.rows, lower, upper)
+    promise = gv.Domain(bounds=data.bounds, rows_per_person=data.rows_per_person)
+    by_person = 1.0 / np.bincount(data.people)[data.people]
+    for name, domain, person, weights in (
+        ("by person", gv.Domain(bounds=data.bounds), data.people, by_person),
+        (f"rows_per_person={data.rows_per_person}", promise, None, np.ones(len(rows))),
+    ):
+        truth = np.linalg.inv(np.cov(rows.T, aweights=weights, bias=True))
+        error, n_eff = [], []
+        for seed in range(repeats):
+            release = gv.release(data.rows, person=person, domain=domain, budget=BUDGET, random_state=seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = gv.recover(release)
+            error.append(gv.metrics.relative_loss(found.precision, truth))
+            n_eff.append(found.n_eff)
+        yield ["", name, np.median(error), np.max(error), np.median(n_eff), np.nan, repeats]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--survey", action="store_true")
+    arguments = parser.parse_args()
+    table, lines = [], survey if arguments.survey else simulations
+    for line in lines(arguments.repeats):
+        table.append(line)
+        shown = "error {:.4f} (worst {:.4f}) n_eff {:6.0f} cover {:.3f}".format(*line[2:6])
+        print(f"{line[0]:4} {line[1]:22} {shown}", flush=True)
+    with (RESULTS / ("people_survey.csv" if arguments.survey else "people.csv")).open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["correlation", "way", "error", "worst", "n_eff", "cover", "repeats"])
         writer.writerows([*line[:2], *(f"{value:.4g}" for value in line[2:-1]), line[-1]] for line in table)

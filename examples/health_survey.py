@@ -1,7 +1,7 @@
 """A health survey: which answers are related, given all the others, and how certain that is.
 
-The RAND Health Insurance Experiment, 20,190 person-years, ten columns, up to five rows per person; the bounds come
-from the codebook. The guarantee is for people, not for rows: ε = 2, δ = 1e-6 against replacing all rows of one person.
+The RAND Health Insurance Experiment: 5,912 people, up to five years each, ten columns; the bounds come from the
+codebook. The guarantee is for people, not for rows: ε = 2, δ = 1e-6 against replacing all rows of one person.
 
     python examples/health_survey.py [folder for the figure]
 """
@@ -33,15 +33,13 @@ MEANING = {
 
 def main(folder: Path) -> None:
     data = gv.datasets.health_insurance()
-    model = gv.PrivateGraphicalLasso(
-        epsilon=2.0, delta=1e-6, bounds=data.bounds, rows_per_person=data.rows_per_person
-    ).fit(data.rows)
+    model = gv.PrivateGraphicalLasso(epsilon=2.0, delta=1e-6, bounds=data.bounds).fit(data.rows, person=data.people)
     edges = model.edge_intervals()
     kept = edges.select(fdr=0.1)
     names = [MEANING[column] for column in data.columns]
 
     print(model.release_.guarantee)
-    print(f"{len(data.rows):,} noisy records are as good as {model.n_eff_:,.0f} without noise.\n")
+    print(f"{model.release_.n_samples:,} people with noise are as good as {model.n_eff_:,.0f} without.\n")
     print(f"{'pair':<46}{'partial correlation':>20}{'95% interval':>18}")
     pairs = [(i, j) for i, j in zip(*np.triu_indices(len(names), 1), strict=True) if kept[i, j]]
     for i, j in sorted(pairs, key=lambda pair: -abs(edges.estimate[pair])):

@@ -117,7 +117,11 @@ def test_health_insurance_facts():
     assert np.any(column["disea"] % 1 > 0)  # not what the codebook says; the docstring does
     assert np.any(column["physlm"] % 1 > 0)
     assert np.mean(column["fmde"][column["idp"] == 1] > 0) > 0.5
-    assert data.rows_per_person == 5
+    rows_of_each = np.bincount(data.people)[1:]
+    assert np.bincount(rows_of_each).tolist() == [0, 269, 246, 3743, 70, 1584]
+    assert rows_of_each.max() == data.rows_per_person
+    # What was asked at the beginning is the same in all years of a person.
+    assert np.all(column["disea"] == column["disea"][np.searchsorted(data.people, data.people)])
     assert data.labels is data.edges is data.directed_edges is None
 
 
@@ -143,7 +147,7 @@ def test_bounds_are_no_extremes_of_the_data(load):
 @pytest.mark.parametrize("load", WITH_BOUNDS)
 def test_bounds_go_into_a_domain(load):
     data = load()
-    domain = gv.Domain(bounds=data.bounds, rows_per_person=data.rows_per_person or 1)
+    domain = gv.Domain(bounds=data.bounds)
     assert domain.columns == data.columns
     assert domain.n_features == data.rows.shape[1]
 

@@ -62,7 +62,7 @@ def picture(graph: nx.Graph) -> str:
         lines.append(f'<circle cx="{x}" cy="{y}" r="7"/><text class="name" x="{x}" y="{y + beside}">{name}</text>')
     key = (
         f'<text class="key" x="24" y="{HEIGHT - 18}">Partial correlations in a health insurance survey, '
-        f"20,190 records, published at ε = 1, δ = 10⁻⁶ per person. Dashed: negative.</text>"
+        f"5,912 people, published at ε = 1, δ = 10⁻⁶. Dashed: negative.</text>"
     )
     what = "A network of ten survey variables, published with differential privacy"
     return (

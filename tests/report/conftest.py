@@ -24,8 +24,8 @@ FLAGS = [
 def insurance():
     """A private release of real records."""
     data = gv.datasets.health_insurance()
-    domain = gv.Domain(bounds=data.bounds, rows_per_person=data.rows_per_person)
-    return gv.release(data.rows, domain=domain, budget=gv.Budget(1.0, 1e-6))
+    domain = gv.Domain(bounds=data.bounds)
+    return gv.release(data.rows, person=data.people, domain=domain, budget=gv.Budget(1.0, 1e-6))
 
 
 @pytest.fixture(scope="package")

@@ -104,18 +104,26 @@ def test_the_card_says_what_is_promised(insurance):
     facts = dict(card.facts)
     assert card.private
     assert card.headline == insurance.guarantee
-    assert "more than 5" in facts["Who is protected"]
+    assert "however many there are" in facts["Who is protected"]
     assert "all records of one person" in facts["Against what"]
-    assert "20,190" in facts["Public anyway"]
+    assert "5,912" in facts["Public anyway"]
     assert facts["Seeded"].startswith("No.")
     assert "0.2366" in facts["Other releases"]
-    assert "more than 5 records" in facts["What the publisher vouches for"]
+    assert "everybody has one id" in facts["What the publisher vouches for"]
     assert "a family" in facts["What is not promised"]
     assert insurance.checksum in facts["Fingerprint"]
     html = report_html(insurance)
     assert (
         html.index("Privacy card") < html.index("The network") < html.index("The matrix") < html.index("The spectrum")
     )
+
+
+def test_the_card_says_how_many_records_a_person_may_have():
+    domain = gv.Domain(bounds=(-5, 5), rows_per_person=5)
+    made = gv.release(np.zeros((500, 2)), domain=domain, budget=gv.Budget(1.0, 1e-6), adaptive=False)
+    facts = dict(privacy_card(made).facts)
+    assert "more than 5" in facts["Who is protected"]
+    assert "more than 5 records" in facts["What the publisher vouches for"]
 
 
 def test_guesses_are_bounded_as_in_the_theory(insurance):

