@@ -28,6 +28,7 @@ def source_of(name: str) -> str:
     node: ast.AST = ast.parse(text)
     for part in parts[cut:]:
         found = [child for child in ast.iter_child_nodes(node) if getattr(child, "name", None) == part]
+        found = [child for child in found if not _is_overload(child)]  # a signature for type checkers runs nothing
         if len(found) != 1:
             raise LookupError(f"{name} does not exist")
         node = found[0]
@@ -37,6 +38,10 @@ def source_of(name: str) -> str:
     if ast.get_docstring(node) is not None:
         kept = [line for line in kept if not node.body[0].lineno <= line <= node.body[0].end_lineno]
     return "\n".join(lines[line - 1].rstrip() for line in kept)
+
+
+def _is_overload(node: ast.AST) -> bool:
+    return any(ast.unparse(decorator) == "overload" for decorator in getattr(node, "decorator_list", []))
 
 
 def stamp_of(name: str) -> str:

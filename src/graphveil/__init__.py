@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from graphveil.recovery.edge_intervals import EdgeIntervals as EdgeIntervals
     from graphveil.recovery.estimate import Estimate as Estimate
     from graphveil.recovery.estimate import recover as recover
+    from graphveil.released.grouped import GroupedRelease as GroupedRelease
     from graphveil.released.merged import MergedRelease as MergedRelease
     from graphveil.released.merged import merge_releases as merge_releases
     from graphveil.released.release import Release as Release
@@ -55,6 +56,7 @@ _HOME = {
     "EdgeIntervals": "graphveil.recovery.edge_intervals",
     "Estimate": "graphveil.recovery.estimate",
     "Forecast": "graphveil.spec.forecast",
+    "GroupedRelease": "graphveil.released.grouped",
     "Labels": "graphveil.spec.augmentation",
     "Ledger": "graphveil.ledger.ledger",
     "MergedRelease": "graphveil.released.merged",

@@ -17,22 +17,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from graphveil._memory import check_memory
 from graphveil.exceptions import SourceError
-from graphveil.ledger.account import Account, LedgerLike
+from graphveil.ledger.account import Account, GroupAccount, LedgerLike
 from graphveil.released.answers import Answer
+from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent, collision_probability
+from graphveil.spec.grouping import Grouping
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Query
 from graphveil.spec.rounding import float_round_up
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -41,11 +44,36 @@ if TYPE_CHECKING:
     from graphveil.rows.sources import RowSource
     from graphveil.rows.statistic import Statistic
     from graphveil.rows.streaming import StreamedMoments
+    from graphveil.spec.grouping import Level
     from graphveil.spec.row_space import RowSpace
 
 __all__ = ["release"]
 
 
+if TYPE_CHECKING:
+
+    class _Options(TypedDict, total=False):
+        assume_centered: bool
+        adaptive: bool
+        labels: Labels | None
+        person: Any
+        mechanism: str
+        allow_unproven: bool
+        ledger: LedgerLike | None
+        dataset: str | None
+        key: str | None
+        progress: Callable[[int], None] | None
+        random_state: int | None
+
+
+@overload
+def release(
+    source: Any, *, domain: Domain, budget: Budget, by: None = None, **options: "Unpack[_Options]"
+) -> Release: ...
+@overload
+def release(
+    source: Any, *, domain: Domain, budget: Budget, by: "Mapping[str, Sequence[Level]]", **options: "Unpack[_Options]"
+) -> GroupedRelease: ...
 def release(
     source: Any,
     *,
@@ -55,6 +83,7 @@ def release(
     adaptive: bool = True,
     labels: Labels | None = None,
     person: Any = None,
+    by: "Mapping[str, Sequence[Level]] | None" = None,
     mechanism: str = "default",
     allow_unproven: bool = False,
     ledger: LedgerLike | None = None,
@@ -62,7 +91,7 @@ def release(
     key: str | None = None,
     progress: Callable[[int], None] | None = None,
     random_state: int | None = None,
-) -> Release:
+) -> Release | GroupedRelease:
     """Publish the second moment of records under differential privacy.
 
     Parameters
@@ -87,6 +116,10 @@ def release(
         Release class counts and class means too, in one round (``adaptive=False``).
     person : array or series, optional
         Whose row each row is, where the source has no column of it; otherwise ``Domain(person="patient_id")``.
+    by : mapping, optional
+        Release each group of a table by itself, for one charge: a column and its declared levels,
+        ``{"arm": ["A", "B"]}``. The guarantee then protects a record within its group; who belongs to which group is
+        public. Records of other levels are in no group. With an array, the source is a pair ``(rows, levels)``.
     mechanism : {"default", "paper"}
         "paper" is the noise of the paper's Algorithm 1 exactly as printed, for comparison: more noise for the same
         guarantee.
@@ -109,7 +142,7 @@ def release(
 
     Returns
     -------
-    Release
+    Release, or GroupedRelease with ``by``
 
     Guarantee
     ---------
@@ -128,7 +161,8 @@ def release(
     """
     if person is not None:
         domain = replace(domain, person=domain.person or "person")
-    options = ReleaseOptions(domain, budget, assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
+    asked = (assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
+    options = ReleaseOptions(domain, budget, *asked, by=None if by is None else Grouping.of(by))
     if domain.n_features is not None:
         check_memory(domain.n_features)
     account = Account(ledger, dataset, key, options)
@@ -147,17 +181,35 @@ def release(
     if assume_centered:
         domain.check_contains_zero()
 
-    gate = _Gate(source, domain, options, account, noise, progress)
-    failure = None
-    try:
+    def ask(rows: "RowSource | StreamedMoments", own: Account | GroupAccount) -> Release:
+        gate = _Gate(rows, domain, options, own, noise, progress)
         Strategy(gate, options).run()
+        return Release(own.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
+
+    made, failure = None, ""
+    try:
+        made = ask(source, account) if options.by is None else _ask_groups(source, account, noise.seeded, ask)
     except SourceError as error:
         failure = str(error)
-    if failure is not None:  # raised here, outside of the except block, so that no context comes along
+    if made is None:  # raised here, outside of the except block, so that no context comes along
         raise account.source_error(failure)
-    made = Release(account.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
     account.store(made)
     return made
+
+
+def _ask_groups(
+    source: "RowSource | StreamedMoments",
+    account: Account,
+    seeded: bool,
+    ask: "Callable[[RowSource, GroupAccount], Release]",
+) -> GroupedRelease:
+    """One release of each group: all groups are counted, then charged once, then drawn one after the other."""
+    from graphveil.rows.groups import GroupRows
+
+    groups = [GroupRows(source, code) for code in range(account.n_groups)]
+    shares = account.open_groups([group.count() for group in groups], seeded=seeded)
+    parts = tuple(ask(group, share) for group, share in zip(groups, shares, strict=True))
+    return GroupedRelease(shares[0].whole, parts)
 
 
 class _Gate:
@@ -168,7 +220,7 @@ class _Gate:
         source: "RowSource | StreamedMoments",
         domain: Domain,
         options: ReleaseOptions,
-        account: Account,
+        account: Account | GroupAccount,
         noise: "NoiseSource",
         progress: Callable[[int], None] | None,
     ) -> None:

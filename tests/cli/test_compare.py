@@ -4,6 +4,8 @@ import csv
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import graphveil as gv
@@ -54,3 +56,32 @@ def test_what_cannot_be_compared_is_refused(graphveil, groups, tmp_path):
     assert graphveil("compare", *groups, "-o", "notes.csv").code == 1
     assert (tmp_path / "notes.csv").read_text() == "my notes\n"
     assert "unknown extension" in graphveil("compare", *groups, "-o", "differences.docx").err
+
+
+def test_groups_are_released_for_one_charge_and_compared(graphveil, tmp_path):
+    rng = np.random.default_rng(0)
+    ward = rng.choice([1, 2], 3000)
+    table = pa.table({"x": rng.normal(ward, 1.0), "y": rng.normal(size=3000), "ward": ward})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    (tmp_path / "bounds.toml").write_text("rows_per_person = 1\n[bounds]\nx = [-5, 8]\ny = [-5, 5]\n")
+    assert graphveil("ledger", "create", "d", "--epsilon", 2, "--delta", 1e-6).code == 0
+    ask = ("release", "t.parquet", "--epsilon", 2, "--delta", 1e-6, "--bounds", "bounds.toml", "--dataset", "d")
+    said = graphveil(*ask, "--by", "ward=1,2", "-o", "t.release", "--json")
+    assert said.code == 0, said.text
+    assert said.json["releases"] == ["t-1.release", "t-2.release"]
+    assert "who belongs to which group is public" in said.json["guarantee"]
+    assert [row["releases"] for row in graphveil("ledger", "show", "--json").json["datasets"]] == [1]
+    compared = graphveil("compare", "t-1.release", "t-2.release", "--json").json
+    assert compared["mean"]["differ"] == 1
+    assert "Who belongs to the group ward = 1 is not hidden" in " ".join(graphveil("show", "t-1.release").out.split())
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [("ward", "such as arm=A,B"), ("ward=1,,2", "such as arm=A,B"), ("ward=a b,a/b", "the same name")],
+)
+def test_groups_that_cannot_be_understood_are_refused(graphveil, patients, bounds, by, words):
+    ask = ("--epsilon", 2, "--delta", 1e-6, "--bounds", bounds, "--no-ledger", "-o", "out.release", "--by", by)
+    said = graphveil("release", patients, *ask)
+    assert said.code == 1
+    assert words in said.err

@@ -72,6 +72,7 @@ def patients(path):
     age = rng.normal(50, 15, 4000)
     columns = {"age": age, "bmi": 26 + 0.1 * (age - 50) + rng.normal(0, 3, 4000), "systolic": rng.normal(130, 15, 4000)}
     columns |= {"weight": rng.normal(75, 12, 4000), "height": rng.normal(170, 10, 4000)}
+    columns |= {"ward": rng.choice(["A", "B"], 4000)}
     pa.parquet.write_table(pa.table(columns), path)
 
 

@@ -1,6 +1,7 @@
 """`graphveil release`: the verb that sees your records and spends (`demo` does so with records of its own)."""
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +13,7 @@ import typer
 from graphveil.cli._arguments import AsJson, Number, require_named_file, require_writable
 from graphveil.cli._errors import CliError, command, explain_failure
 from graphveil.cli._exit_codes import ELSEWHERE, LOST, REFUSED
-from graphveil.cli._output import emit, note, progress_bar, refuse
+from graphveil.cli._output import echo, emit, note, progress_bar, refuse
 from graphveil.cli._signals import deferred
 from graphveil.cli.bounds import read_domain
 from graphveil.cli.ledger import LedgerUrl, open_ledger
@@ -20,7 +21,10 @@ from graphveil.cli.show import say_card
 from graphveil.exceptions import BudgetExceeded, GraphveilError, InvalidParameter, KeyRefused
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from graphveil.ledger.ledger import Ledger
+    from graphveil.released.grouped import GroupedRelease
     from graphveil.released.release import Release
 
 __all__ = ["release"]
@@ -43,6 +47,13 @@ def release(
         str | None,
         typer.Option(help="The column that says whose record it is; each person then counts once."),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN=LEVEL,LEVEL,…",
+            help="Release each group of records by itself, for one charge; who belongs to which group is then public.",
+        ),
+    ] = None,
     key: Annotated[
         str | None,
         typer.Option(help="A name for this release; with it, the command can be run again and is charged once."),
@@ -55,9 +66,16 @@ def release(
     --ledger ledger.db -o patients.release
     """
     from graphveil.gate import release as make
+    from graphveil.released.release import Release
     from graphveil.spec.budget import Budget
 
-    account, output = None, require_named_file(output)
+    account, groups = None, None if by is None else _parse_groups(by)
+    outputs = _name_outputs(require_named_file(output), groups)
+
+    def check_outputs() -> None:
+        for path in outputs:
+            require_writable(path)
+
     if no_ledger and (ledger is not None or dataset or key):
         raise CliError("--no-ledger cannot be combined with --ledger, --dataset or --key.")
     if not no_ledger:
@@ -66,10 +84,10 @@ def release(
                 "--dataset is missing: it names the account that this release is charged to. (--no-ledger charges "
                 "nothing.)"
             )
-        account = _Account(open_ledger(ledger), dataset, lambda: require_writable(output))
+        account = _Account(open_ledger(ledger), dataset, check_outputs)
     domain, budget = read_domain(bounds, person), Budget(epsilon, delta)
     if account is None or key is None or not account.knows(key):  # else the release that it holds is asked for again
-        require_writable(output)
+        check_outputs()
     with _once_charged(account, as_json):
         with progress_bar("Reading records", as_json) as count:
             made = make(
@@ -80,15 +98,45 @@ def release(
                 ledger=account,
                 dataset=dataset,
                 key=key,
+                by=groups,
             )
+        parts = [made] if isinstance(made, Release) else [*made.parts]
         with deferred():  # nothing that is paid for is lost to an interruption now
-            path = _save(made, output, account, as_json)
-            facts: dict[str, Any] = {"release": str(path), "guarantee": made.guarantee, "checksum": made.checksum}
+            paths = [_save(part, path, account, as_json) for part, path in zip(parts, outputs, strict=True)]
+            facts: dict[str, Any] = {"guarantee": made.guarantee, "checksum": made.checksum}
+            facts |= {"release": str(paths[0])} if groups is None else {"releases": list(map(str, paths))}
             if account is not None:
                 facts["remaining"] = account.remaining()
-            emit(as_json, facts, lambda out: say_card(out, made, _describe(facts)), kept=True)
-    if path != output:
+            emit(as_json, facts, lambda out: _say(out, made, _describe(facts, paths)), kept=True)
+    if paths != outputs:
         raise typer.Exit(ELSEWHERE)
+
+
+def _parse_groups(given: str) -> dict[str, list[str | int]]:
+    """``arm=A,B``: a column and its levels; those in digits are numbers, as they are in a file that has types."""
+    column, sign, levels = given.partition("=")
+    if not sign or not column or not all(levels.split(",")):
+        raise CliError(f"--by is a column and its levels, such as arm=A,B; got {given!r}.")
+    return {column: [int(level) if level.isdecimal() and level.isascii() else level for level in levels.split(",")]}
+
+
+def _name_outputs(output: Path, groups: "dict[str, list[str | int]] | None") -> list[Path]:
+    """The file itself, or one for each group: ``people.release`` becomes ``people-A.release``, ``people-B.release``."""
+    if groups is None:
+        return [output]
+    levels = [re.sub(r"[^\w.-]", "_", str(level)) for level in next(iter(groups.values()))]
+    if len(set(levels)) < len(levels):
+        raise CliError("--by has levels whose files would have the same name: rename one of them.")
+    return [output.with_name(f"{output.stem}-{level}{output.suffix}") for level in levels]
+
+
+def _say(console: "Console", made: "Release | GroupedRelease", below: str) -> None:
+    from graphveil.released.release import Release
+
+    if isinstance(made, Release):
+        say_card(console, made, below)
+    else:
+        echo(console, f"{made.guarantee}\n{below}")
 
 
 class _Account:
@@ -185,7 +233,7 @@ def _save(made: "Release", output: Path, account: _Account | None, as_json: bool
     return refuge
 
 
-def _describe(facts: dict[str, Any]) -> str:
+def _describe(facts: dict[str, Any], paths: list[Path]) -> str:
     from graphveil.spec.rounding import format_exact, format_round_down
 
     count = ""
@@ -196,4 +244,4 @@ def _describe(facts: dict[str, Any]) -> str:
         count = (
             f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {format_exact(left['delta'])}."
         )
-    return f"\nReleased to {facts['release']}; everything from here on is free.{count}"
+    return f"\nReleased to {', '.join(map(str, paths))}; everything from here on is free.{count}"

@@ -21,6 +21,8 @@ __all__ = ["open_engine", "open_rows"]
 
 def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSource | StreamedMoments, Domain]":
     """Rows, wherever they are, with their schema checked, and the domain that has their columns."""
+    import numpy as np
+
     from graphveil.rows.sources import open_source
     from graphveil.rows.streaming import StreamedMoments
 
@@ -28,10 +30,13 @@ def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSo
     if isinstance(source, StreamedMoments):
         source.check_asked(domain, augment, adaptive=options.adaptive)
         return source, source.domain
-    parts = open_engine(source, domain, augment)
+    beside = options.beside
+    if options.by is not None and isinstance(source, tuple) and isinstance(source[0], np.ndarray):
+        beside = Labels(options.by.levels)  # an array has no column of levels: they come beside it
+    parts = open_engine(source, domain, beside)
     if parts is not None and person is not None:
         raise SourceError('Ids of people must be a column of the rows that an engine holds: Domain(person="...").')
-    opened = parts or open_source(source, domain, augment, person)
+    opened = parts or open_source(source, domain, beside, person)
     return opened, domain.resolve(opened.columns, opened.n_features)
 
 

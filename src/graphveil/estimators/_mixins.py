@@ -53,7 +53,7 @@ class BatchFitMixin(PrivateEstimator):
         """Release what ``partial_fit`` has collected, estimate from it, and return it: one charge."""
         if self._collection is None:
             raise InvalidParameter("There is nothing to release: call partial_fit or fit first.")
-        made = release(self._collection, **(self._release_options() | {"adaptive": False}))
+        made: Release = release(self._collection, **(self._release_options() | {"adaptive": False}))
         self._collection = None
         self.fit_release(made)
         return made

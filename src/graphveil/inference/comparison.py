@@ -26,6 +26,7 @@ from graphveil.recovery.estimate import Estimate, recover
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.forecast import SEEN
+from graphveil.spec.grouping import GroupEvent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,7 +211,7 @@ def compare(
     a: Release,
     b: Release,
     *,
-    names: tuple[str, str] = ("a", "b"),
+    names: tuple[str, str] | None = None,
     level: float = 0.95,
     fdr: float = 0.1,
     overlap: bool = False,
@@ -221,8 +222,8 @@ def compare(
     ----------
     a, b : Release
         Of the same columns with the same bounds.
-    names : pair of str
-        What the groups are called.
+    names : pair of str, optional
+        What the groups are called. Default: their levels, for releases made with ``by``; otherwise "a" and "b".
     level : float, default 0.95
         Level of the intervals, for each number separately.
     fdr : float, default 0.1
@@ -247,7 +248,7 @@ def compare(
     <Comparison of before and after: 0 of 6 partial correlations, 4 of 4 means, 0 of 4 standard deviations differ>
     """
     _check_alike(a, b, overlap=_validation.flag("overlap", overlap))
-    called = _validation.text_tuple("names", names)
+    called = _validation.text_tuple("names", names or _group_names(a, b))
     if len(called) != 2:
         raise InvalidParameter.of("names", "two names", names)
     level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
@@ -304,6 +305,13 @@ def _check_alike(a: Any, b: Any, *, overlap: bool) -> None:
 
 def _parts(release: Release) -> tuple[Release, ...]:
     return release.parts if isinstance(release, MergedRelease) else (release,)
+
+
+def _group_names(a: Release, b: Release) -> tuple[str, str]:
+    events = a.event, b.event
+    if isinstance(events[0], GroupEvent) and isinstance(events[1], GroupEvent) and events[0].group != events[1].group:
+        return str(events[0].group[1]), str(events[1].group[1])
+    return "a", "b"
 
 
 def _pairs(columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,13 +11,15 @@ from graphveil.exceptions import (
     SourceError,
     warn_caller,
 )
+from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
 from graphveil.spec.events import GaussianStep, ReleaseEvent
+from graphveil.spec.grouping import GroupedEvent, GroupEvent, Level
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.request import Request
 from graphveil.spec.rounding import format_exact
 
-__all__ = ["Account", "LedgerLike"]
+__all__ = ["Account", "GroupAccount", "LedgerLike"]
 
 
 class LedgerLike(Protocol):
@@ -27,11 +29,11 @@ class LedgerLike(Protocol):
         """Count ``event`` against ``dataset`` durably, or raise; noise is drawn after this returns."""
         ...
 
-    def stored(self, request: Request) -> Release | None:
+    def stored(self, request: Request) -> Release | GroupedRelease | None:
         """The release under the request's key, None for a new key; raise if it is another request's, or was lost."""
         ...
 
-    def store(self, request: Request, release: Release) -> None:
+    def store(self, request: Request, release: Release | GroupedRelease) -> None:
         """Keep ``release`` under the key that was charged."""
         ...
 
@@ -52,7 +54,7 @@ class Account:
         self._request = None if key is None else Request(key, self._dataset, options)
         self._charged: ReleaseEvent | None = None
 
-    def stored(self) -> Release | None:
+    def stored(self) -> Release | GroupedRelease | None:
         """The release that the key stands for already."""
         if self._ledger is None or self._request is None:
             return None
@@ -86,11 +88,50 @@ class Account:
             self._ledger.charge(self._dataset, event, *([] if self._request is None else [self._request]))
         self._charged = event
 
+    @property
+    def has_charged(self) -> bool:
+        """Whether the event is counted already."""
+        return self._charged is not None
+
     def charged(self) -> ReleaseEvent:
         """What was charged; it is an error to ask before."""
         if self._charged is None:
             raise GuaranteeError("Nothing was charged; nothing is released.")
         return self._charged
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups were declared; 0 without ``by``."""
+        return 0 if self._options.by is None else len(self._options.by.levels)
+
+    def open_groups(self, counts: list[int], *, seeded: bool) -> "list[GroupAccount]":
+        """An account for each group; what they are charged together is the most that one of them may cost.
+
+        Guarantee
+        ---------
+        Proof: ``privacy/proofs/groups.md``.
+        """
+        from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
+
+        options = self._options
+        assert options.by is not None
+        for level, count in zip(options.by.levels, counts, strict=True):
+            if count == 0:
+                raise SourceError(f"There is no record with {options.by.column} = {level}: declare levels that exist.")
+        whole = GroupedEvent(
+            options.budget,
+            analytic_mu(options.budget),
+            grid_eta_budget(options.budget),
+            options.mechanism,
+            "adaptive" if options.adaptive else "one",
+            sum(counts),
+            options.domain.rows_per_person,
+            options.domain.neighbours,
+            seeded,
+            grouping=options.by,
+            counts=tuple(counts),
+        )
+        return [GroupAccount(self, whole, level) for level in options.by.levels]
 
     def check_covers(self, steps: list[GaussianStep]) -> None:
         """Refuse unless Σ μ² and Σ η of these steps stay within what was charged, in exact arithmetic.
@@ -102,7 +143,7 @@ class Account:
         if not self.charged().covers(steps):
             raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
 
-    def store(self, release: Release) -> None:
+    def store(self, release: Release | GroupedRelease) -> None:
         """Keep a release under its key. What was paid for is not thrown away because it cannot be kept twice."""
         if self._ledger is None or self._request is None:
             return
@@ -124,8 +165,50 @@ class Account:
         return SourceError(f"{failure}{charged}")
 
 
+class GroupAccount:
+    """The account of one group of a table: the first group to draw charges all of them, each is held to its own event.
+
+    Parameters
+    ----------
+    account : Account
+        Of the whole table.
+    whole : GroupedEvent
+        What all groups are charged together.
+    level : str, int or bool
+        Which group this is.
+
+    Guarantee
+    ---------
+    Nothing is drawn before the whole is charged, and no group costs its people more than that. Proof:
+    ``privacy/proofs/groups.md``.
+    """
+
+    def __init__(self, account: "Account", whole: GroupedEvent, level: Level) -> None:
+        self._account, self.whole, self._group = account, whole, (whole.grouping.column, level)
+        self._own: GroupEvent | None = None
+
+    def charge(self, event: ReleaseEvent) -> None:
+        """Charge the whole, unless another group has."""
+        if event.mu > self.whole.mu or event.eta > self.whole.eta or event.seeded != self.whole.seeded:
+            raise GuaranteeError("A group would cost more than all were charged; nothing is released.")
+        if not self._account.has_charged:
+            self._account.charge(self.whole)
+        self._own = GroupEvent.of(event, self._group)
+
+    def charged(self) -> GroupEvent:
+        """What the group is held to; it is an error to ask before."""
+        if self._own is None:
+            raise GuaranteeError("Nothing was charged; nothing is released.")
+        return self._own
+
+    def check_covers(self, steps: list[GaussianStep]) -> None:
+        """Refuse what would cost the group more than its event."""
+        if not self.charged().covers(steps):
+            raise GuaranteeError("The rounds would cost more than was charged; nothing is released.")
+
+
 def _warn_of_large_delta(event: ReleaseEvent) -> None:
-    n, delta = event.n_samples, event.budget.delta
+    n, delta = min(event.counts) if isinstance(event, GroupedEvent) else event.n_samples, event.budget.delta
     if delta >= 1.0 / n:
         warn_caller(
             f"delta={format_exact(delta)} is at least 1/n for n={n} records: a mechanism that publishes one record at "

@@ -23,7 +23,7 @@ from sqlalchemy.engine import Connection
 from graphveil.exceptions import GraphveilError
 from graphveil.ledger.schema import datasets, events, ledgers, releases
 from graphveil.privacy.composition import Balance
-from graphveil.released.release import Release
+from graphveil.released.grouped import read_any_release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
 
@@ -208,7 +208,7 @@ def _release_problems(
             yield f"the release under key {row.key!r} is not the one that was stored"
             continue
         try:
-            if Release.from_bytes(row.content).event != charges[row.key]:
+            if read_any_release(row.content).event != charges[row.key]:
                 yield f"the release under key {row.key!r} is not the one that was charged"
         except GraphveilError:
             yield f"the release under key {row.key!r} cannot be read"

@@ -26,6 +26,7 @@ from graphveil.privacy.composition import (
     compute_remaining,
     compute_spent,
 )
+from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
@@ -175,16 +176,16 @@ class Ledger:
         """Raise as :meth:`charge` would if the data set or the budget is missing, and change nothing."""
         self._store.read(lambda connection: check_fits(connection, account_of(connection, dataset), event))
 
-    def stored(self, request: Request) -> Release | None:
+    def stored(self, request: Request) -> Release | GroupedRelease | None:
         """The release under the request's key; None for a new key. Keys of other requests, or lost, are refused."""
 
-        def work(connection: "Connection") -> Release | None:
+        def work(connection: "Connection") -> Release | GroupedRelease | None:
             account_of(connection, request.dataset)
             return find_release(connection, request)
 
         return self._store.read(work)
 
-    def store(self, request: Request, release: Release) -> None:
+    def store(self, request: Request, release: Release | GroupedRelease) -> None:
         """Keep a release under the key that it was charged with."""
         token = secrets.token_hex(16)
         self._store.write(lambda connection: keep_release(connection, request, release, token))

@@ -15,6 +15,7 @@ from graphveil.ledger.hash_chain import Chain, checksum_of, seal, unseal
 from graphveil.ledger.history import Entry
 from graphveil.ledger.schema import datasets, events, ledgers, releases
 from graphveil.privacy.composition import Balance, compute_spent, largest_epsilon
+from graphveil.released.grouped import GroupedRelease, read_any_release
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import ReleaseEvent
@@ -150,7 +151,7 @@ def append_event(
     _append_line(connection, account, token, None if request is None else request.key, charge)
 
 
-def keep_release(connection: Connection, request: Request, release: Release, token: str) -> None:
+def keep_release(connection: Connection, request: Request, release: Release | GroupedRelease, token: str) -> None:
     """Store a release under the key that it was charged with, and chain its checksum."""
     account = account_of(connection, request.dataset, lock=True)
     if connection.execute(sa.select(events.c.token).where(events.c.token == token)).scalar() is not None:
@@ -169,7 +170,7 @@ def seal_release(connection: Connection, account: Any, key: str, checksum: str, 
     _append_line(connection, account, token, None, {"stored": {"key": key, "checksum": checksum}})
 
 
-def find_release(connection: Connection, request: Request) -> Release | None:
+def find_release(connection: Connection, request: Request) -> Release | GroupedRelease | None:
     """The release under a key, None for a new key; raises when it is another request's, was lost, or was changed.
 
     Guarantee
@@ -195,7 +196,7 @@ def find_release(connection: Connection, request: Request) -> Release | None:
             f"The release under key {request.key!r} {happened}. Restore the ledger from a copy, or use a file of this "
             f"release whose checksum is {checksum}."
         )
-    release = Release.from_bytes(content, f"the release under key {request.key!r}")
+    release = read_any_release(content, f"the release under key {request.key!r}")
     if release.event != chain.charges.get(request.key):
         raise LedgerDamaged(f"The release under key {request.key!r} is not the one that was charged.")
     return release

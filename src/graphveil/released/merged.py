@@ -16,7 +16,7 @@ from graphveil import _validation
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.released import file_format
-from graphveil.released.release import Release
+from graphveil.released.release import Release, rebuild_parts
 from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import PrivacyCost, ReleaseEvent
@@ -214,14 +214,8 @@ class MergedRelease(Release):
 
     @classmethod
     def _rebuild(cls, header: dict[str, Any], arrays: list[Any]) -> "MergedRelease":
-        parts, start = [], 0
-        for facts in header["parts"]:
-            end = start + len(facts["rounds"])
-            parts.append(Release._rebuild(facts, arrays[start:end]))
-            start = end
-        if start != len(arrays):
-            raise ValueError
-        return cls.of(tuple(parts), header["merged"]["weights"], header["merged"]["sites_per_person"])
+        facts = header["merged"]
+        return cls.of(rebuild_parts(header, arrays), facts["weights"], facts["sites_per_person"])
 
 
 def merge_releases(releases: Sequence[Release], *, weights: str = "rows", sites_per_person: int = 1) -> MergedRelease:

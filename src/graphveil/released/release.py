@@ -2,9 +2,10 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,7 +24,9 @@ from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.queries import ClippedTail, ColumnMeans, ColumnSquares, NormCounts, Query
 from graphveil.spec.serialization import Record
 
-__all__ = ["Release"]
+__all__ = ["Release", "read_content", "rebuild_parts"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,26 +133,32 @@ class Release(NoisyMoments):
     @classmethod
     def load(cls, path: "str | os.PathLike[str]") -> "Release":
         """Read a release. Nothing in the file is executed; a damaged or foreign file raises ``ReleaseFileError``."""
-        name = os.fspath(path)
-        try:
-            content = read_file(path, memory_here() // 4)  # beside it: its numbers, and what is computed from them
-        except OSError as error:
-            raise ReleaseFileError(f"{name} cannot be read: {error.strerror}.") from None
-        except InvalidParameter as error:
-            raise ReleaseFileError(str(error)) from None
-        return cls.from_bytes(content, name)
+        return cls.from_bytes(read_content(path), os.fspath(path))
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str = "this") -> "Release":
         """Undo :meth:`to_bytes`; ``name`` is what an error calls it."""
+
+        def refuse(*_: Any) -> "Release":
+            raise ReleaseFileError(f"{name} holds releases of several groups. Read it with gv.GroupedRelease.load.")
+
+        return cls.read(content, name, refuse)
+
+    @classmethod
+    def read(cls, content: bytes, name: str, rebuild_groups: Callable[[dict[str, Any], list[Any]], T]) -> "Release | T":
+        """The same where there may be releases of several groups, which ``rebuild_groups`` puts together."""
         header, arrays = file_format.decode(content, name)
         try:
             with np.errstate(all="ignore"):  # forged numbers may overflow in the very check that refuses them
+                if "grouped" in header:
+                    return rebuild_groups(header, arrays)
                 if "merged" in header:
                     from graphveil.released.merged import MergedRelease
 
                     return MergedRelease._rebuild(header, arrays)
                 return cls._rebuild(header, arrays)
+        except ReleaseFileError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             reason = f" {error}" if isinstance(error, InvalidParameter) else ""
             raise ReleaseFileError(f"{name} is not a valid release: a fact is missing or wrong.{reason}") from None
@@ -199,6 +208,29 @@ class Release(NoisyMoments):
             ("fingerprint", self.checksum[:16]),
         ]
         return facts_html("Release", facts)
+
+
+def read_content(path: "str | os.PathLike[str]") -> bytes:
+    """The bytes of a release file, or a ``ReleaseFileError`` that says why there are none."""
+    name = os.fspath(path)
+    try:
+        return read_file(path, memory_here() // 4)  # beside it: its numbers, and what is computed from them
+    except OSError as error:
+        raise ReleaseFileError(f"{name} cannot be read: {error.strerror}.") from None
+    except InvalidParameter as error:
+        raise ReleaseFileError(str(error)) from None
+
+
+def rebuild_parts(header: dict[str, Any], arrays: list[Any]) -> tuple[Release, ...]:
+    """The releases whose headers and numbers a file holds one after the other."""
+    parts, start = [], 0
+    for facts in header["parts"]:
+        end = start + len(facts["rounds"])
+        parts.append(Release._rebuild(facts, arrays[start:end]))
+        start = end
+    if start != len(arrays):
+        raise ValueError
+    return tuple(parts)
 
 
 def _word(value: Any) -> str:

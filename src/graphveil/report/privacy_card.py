@@ -8,6 +8,7 @@ from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.grouping import GroupEvent
 from graphveil.spec.rounding import format_exact, format_round_up
 
 __all__ = ["PrivacyCard", "max_guess_accuracy", "privacy_card"]
@@ -86,9 +87,10 @@ def _describe_people(release: Release) -> str:
 
 def _describe_neighbours(release: Release) -> str:
     whose = "the record" if _records_of_one(release) == "one record" else "all records"
+    within = " of the same group" if isinstance(release.event, GroupEvent) else ""
     return (
-        f"Replacing {whose} of one person by any others. Even somebody who knows all other records can hardly tell "
-        f"from the output which of the two data sets it came from."
+        f"Replacing {whose} of one person by any others{within}. Even somebody who knows all other records can hardly "
+        f"tell from the output which of the two data sets it came from."
     )
 
 
@@ -143,8 +145,12 @@ def _describe_assumptions(release: Release) -> str:
 def _describe_limits(event: ReleaseEvent) -> str:
     if event.seeded:
         return "Anything."
+    membership = ""
+    if isinstance(event, GroupEvent):
+        membership = f"Who belongs to the group {_group_name(event)} is not hidden. "
     return (
-        f"The number of {event.counted} is not hidden: if being in the table is itself sensitive, consider that first. "
+        f"{membership}The number of {event.counted} is not hidden: if being in the table is itself sensitive, "
+        "consider that first. "
         "A group (a family, a ward) is protected less than one person. General facts can be learnt, and apply to "
         "people outside the data too. This is not a legal determination of anonymity."
     )
@@ -174,14 +180,22 @@ def _describe_public_facts(release: Release) -> str:
     counts = [f"{part.n_samples:,}" for part in _parts(release)]
     of = f"of {release.event.counted}"
     records = f"number {of}, {counts[0]}" if len(counts) == 1 else f"numbers {of}, {' and '.join(counts)}"
-    known = [f"the {records}", f"the {domain.n_features} columns and their names"]
+    known = [f"the {records}"]
+    if isinstance(release.event, GroupEvent):
+        known.append(f"who belongs to the group {_group_name(release.event)}")
+    known.append(f"the {domain.n_features} columns and their names")
     if domain.bounds is not None:
         known.append("the bounds of each column, as declared")
     elif release.norm_is_private:
         known.append("a bound on a record's norm, found with part of the budget")
     else:
         known.append("a bound on a record's norm, as declared")
-    return "; ".join(known).capitalize() + "."
+    said = "; ".join(known)
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _group_name(event: GroupEvent) -> str:
+    return f"{event.group[0]} = {event.group[1]}"
 
 
 def _describe_mechanism(release: Release) -> str:

@@ -1,6 +1,6 @@
 """What is asked for in one call of :func:`graphveil.release`, checked: public parameters alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from graphveil import _validation
@@ -8,7 +8,8 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.serialization import Record
+from graphveil.spec.grouping import Grouping
+from graphveil.spec.serialization import LATER, Record
 
 __all__ = ["ReleaseOptions"]
 
@@ -25,6 +26,7 @@ class ReleaseOptions(Record):
     mechanism: str = "default"
     allow_unproven: bool = False
     random_state: int | None = None
+    by: Grouping | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         domain: Any = self.domain
@@ -48,6 +50,16 @@ class ReleaseOptions(Record):
             _require("person", self.domain.person, None, "with labels")
             _require("assume_centered", self.assume_centered, False, "with labels: class means are released with them")
             _require("adaptive", self.adaptive, False, "with labels, which one round releases (or gv.PrivateLDA)")
+        if self.by is not None:
+            _require("labels", self.labels, None, "with by")
+            _require("person", self.domain.person, None, "with by, which needs one record per person")
+            _require("mechanism", self.mechanism, "default", "with by")
+            _require("neighbours", self.domain.neighbours, "replace", "with by")
+            if self.domain.rows_per_person != 1:
+                rule = "1 with by, where a person's records could be in several groups"
+                raise InvalidParameter.of("rows_per_person", rule, self.domain.rows_per_person)
+            if self.domain.columns is not None and self.by.column in self.domain.columns:
+                raise InvalidParameter.of("by", "a column that is not among the columns to release", self.by.column)
         if self.mechanism == "paper":
             _require("person", self.domain.person, None, 'with mechanism="paper"')
             _require("labels", self.labels, None, 'with mechanism="paper"')
@@ -55,6 +67,11 @@ class ReleaseOptions(Record):
             _require("adaptive", self.adaptive, False, 'with mechanism="paper"')
             if self.domain.wants_private_norm:
                 raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', self.domain.data_norm)
+
+    @property
+    def beside(self) -> Augment:
+        """What is read beside the columns: a label, or the level that decides which group a row is in."""
+        return self.augment if self.by is None else Labels(self.by.levels, self.by.column)
 
     @property
     def augment(self) -> Augment:
@@ -65,5 +82,5 @@ class ReleaseOptions(Record):
 
 
 def _require(name: str, value: Any, needed: Any, when: str) -> None:
-    if value is not needed:
+    if value != needed:
         raise InvalidParameter.of(name, f"{needed} {when}", value)

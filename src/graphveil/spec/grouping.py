@@ -1,0 +1,121 @@
+"""Groups of one table: their declaration, and what is charged for releasing each of them by itself.
+
+Who is in which group is public, as are the numbers of records: neighbours replace a record by another one *of the same
+group*. Then one record concerns one group, and all groups together cost what the most expensive one costs. Proof:
+``privacy/proofs/groups.md``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from graphveil import _validation
+from graphveil.exceptions import InvalidParameter
+from graphveil.spec.augmentation import Labels
+from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.serialization import Record
+
+__all__ = ["GroupEvent", "GroupedEvent", "Grouping", "Level"]
+
+Level = str | int | bool
+
+
+@dataclass(frozen=True)
+class Grouping(Record):
+    """Which column makes groups, and which of its values are groups.
+
+    Parameters
+    ----------
+    column : str
+        The column in a frame or file; beside an array, what the groups are called.
+    levels : sequence of str, int or bool
+        The declared groups, compared exactly; never read off the data. Records of any other level are in no group.
+    """
+
+    column: str
+    levels: tuple[Level, ...]
+
+    def __post_init__(self) -> None:
+        _validation.text("by", self.column)
+        object.__setattr__(self, "levels", Labels(self.levels).classes)
+        if len(set(map(str, self.levels))) < max(2, len(self.levels)):
+            raise InvalidParameter.of("by", "at least two levels with different names", len(self.levels))
+
+    @classmethod
+    def of(cls, given: Any) -> "Grouping":
+        """From ``{"arm": ["A", "B"]}``."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping) or len(given) != 1:
+            rule = 'a mapping of one column to its declared levels, such as {"arm": ["A", "B"]}'
+            raise InvalidParameter.of("by", rule, given)
+        ((column, levels),) = given.items()
+        return cls(column, levels)
+
+
+@dataclass(frozen=True)
+class GroupEvent(ReleaseEvent):
+    """What the release of one group costs its own people.
+
+    Parameters
+    ----------
+    group : pair of str and level
+        The column that makes groups, and the level of this one.
+    """
+
+    group: tuple[str, Level] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given: Any = self.group
+        if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], str | int):
+            raise InvalidParameter.of("group", "a column and a level", given)
+        _validation.text("group", given[0])
+
+    @classmethod
+    def of(cls, event: ReleaseEvent, group: tuple[str, Level]) -> "GroupEvent":
+        """The event of a release, of which it is known that its records are one group of a table."""
+        return cls(**{item.name: getattr(event, item.name) for item in fields(event)}, group=group)
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one sentence."""
+        name = f"{self.group[0]} = {self.group[1]}"
+        return self._sentence(
+            "one record by another one of the same group",
+            f"who belongs to this group ({name}) is public, and so is the number of {self.counted}, {self.n_samples}.",
+        )
+
+
+@dataclass(frozen=True)
+class GroupedEvent(ReleaseEvent):
+    """What the releases of all groups cost together: each person is in one group.
+
+    Parameters
+    ----------
+    grouping : Grouping
+    counts : tuple of int
+        Number of records of each group; public.
+    """
+
+    grouping: Grouping = field(kw_only=True)
+    counts: tuple[int, ...] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.grouping, Grouping):
+            raise InvalidParameter.of("grouping", "a Grouping", self.grouping)
+        for count in self.counts:
+            _validation.integer("counts", count, 1, 2**62)
+        if len(self.counts) != len(self.grouping.levels) or sum(self.counts) != self.n_samples:
+            raise InvalidParameter("counts must be one for each level, and add up to n_samples.")
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one sentence."""
+        counts = zip(self.grouping.levels, self.counts, strict=True)
+        sizes = ", ".join(f"{count} with {self.grouping.column} = {level}" for level, count in counts)
+        return self._sentence(
+            "one record by another one of the same group",
+            f"who belongs to which group is public, and so are the numbers of {self.counted}: {sizes}.",
+        )

@@ -1,0 +1,240 @@
+"""Theorem 12, second part: groups of disjoint people are charged once, and one record concerns one group."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import BudgetExceeded, GuaranteeError, InvalidParameter, SourceError
+from graphveil.ledger.account import Account, GroupAccount
+from graphveil.rows.groups import GroupRows
+from graphveil.rows.sources import open_source
+from graphveil.spec.augmentation import Labels
+from graphveil.spec.grouping import GroupedEvent, GroupEvent, Grouping
+from graphveil.spec.options import ReleaseOptions
+
+DOMAIN, BUDGET = gv.Domain(bounds={"x": (-5, 5), "y": (-5, 5)}), gv.Budget(1.0, 1e-6)
+BY = {"arm": ["A", "B"]}
+ASK = {"domain": DOMAIN, "budget": BUDGET, "by": BY}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    arms = rng.choice(["A", "B", "", "a"], 4000, p=[0.5, 0.3, 0.1, 0.1])
+    return pd.DataFrame({"x": rng.normal(size=4000), "y": rng.normal(size=4000), "arm": arms})
+
+
+class Recorder:
+    """A ledger that remembers charges, and what had been read by then."""
+
+    def __init__(self):
+        self.events = []
+
+    def charge(self, dataset, event, request=None):
+        self.events.append(event)
+
+
+def rows_of(table, code):
+    source = open_source(table, DOMAIN, Labels(BY["arm"], "arm"))
+    return np.concatenate([rows for rows, _ in GroupRows(source, code).read()])
+
+
+def test_a_record_concerns_its_own_group_alone(table):
+    neighbour = table.copy()
+    place = int(np.flatnonzero(table["arm"] == "A")[17])
+    neighbour.loc[place, ["x", "y"]] = [5.0, -5.0]
+    assert np.array_equal(rows_of(table, 1), rows_of(neighbour, 1))
+    moved = np.any(rows_of(table, 0) != rows_of(neighbour, 0), axis=1)
+    assert moved.sum() == 1
+    expected = table.loc[table["arm"] == "B", ["x", "y"]].to_numpy()
+    assert np.array_equal(rows_of(table, 1), expected)
+
+
+def test_records_of_other_levels_have_no_part(table):
+    """Not one bit depends on them, nor on their number."""
+    known = table[table["arm"].isin(["A", "B"])]
+    strangers = table.copy()
+    strangers.loc[~table["arm"].isin(["A", "B"]), ["x", "y"]] = 4.0
+    made = gv.release(table, **ASK, random_state=1)
+    assert gv.release(known, **ASK, random_state=1) == made
+    assert gv.release(strangers, **ASK, random_state=1) == made
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_all_groups_are_charged_once_what_one_of_them_costs(table, adaptive):
+    ledger = Recorder()
+    made = gv.release(table, **ASK, adaptive=adaptive, ledger=ledger, dataset="d")
+    (event,) = ledger.events
+    assert event == made.event
+    assert event.counts == tuple(int((table["arm"] == level).sum()) for level in BY["arm"])
+    assert event.keeps_budget
+    for level, part in made.items():
+        assert isinstance(part.event, GroupEvent)
+        assert part.event.group == ("arm", level)
+        assert part.event.mu <= event.mu
+        assert part.event.eta <= event.eta
+        assert part.event.covers(answer.step for answer in part.answers)
+        assert part.n_samples == (table["arm"] == level).sum()
+
+
+def test_a_real_ledger_counts_the_groups_as_one_release(table, tmp_path):
+    ledger = gv.Ledger(tmp_path / "ledger.db")
+    ledger.create("one", gv.Budget(1.0, 1e-6))
+    made = gv.release(table, **ASK, ledger=ledger, dataset="one", key="k")
+    assert len(ledger.history("one")) == 1
+    assert ledger.spent("one").epsilon <= 1.0
+    again = gv.release(table, **ASK, ledger=ledger, dataset="one", key="k")
+    assert again == made
+    assert ledger.verify()
+    with pytest.raises(BudgetExceeded):
+        gv.release(table, **ASK, ledger=ledger, dataset="one")
+    with pytest.raises(gv.exceptions.KeyRefused, match="another by"):
+        gv.release(table, **(ASK | {"by": {"arm": ["A", "b"]}}), ledger=ledger, dataset="one", key="k")
+
+
+def test_nothing_is_drawn_where_nothing_was_charged(table, monkeypatch):
+    drawn = []
+    from graphveil.privacy import mechanisms
+
+    real = mechanisms.draw_noise
+    monkeypatch.setattr(mechanisms, "draw_noise", lambda *args: drawn.append(1) or real(*args))
+
+    class Refusing(Recorder):
+        def charge(self, dataset, event, request=None):
+            assert not drawn
+            raise BudgetExceeded("no")
+
+    with pytest.raises(BudgetExceeded):
+        gv.release(table, **ASK, ledger=Refusing(), dataset="d")
+    with pytest.raises(SourceError, match="no record with arm = C"):
+        gv.release(table, **(ASK | {"by": {"arm": ["A", "C"]}}), ledger=Recorder(), dataset="d")
+    assert drawn == []
+    gv.release(table, **ASK)
+    assert drawn, "the net is not empty"
+
+
+def test_a_group_that_costs_more_is_refused():
+    options = ReleaseOptions(DOMAIN, BUDGET, by=Grouping.of(BY))
+    account = Account(Recorder(), "d", None, options)
+    first, second = account.open_groups([1000, 1000], seeded=False)
+    facts = ("default", "adaptive", 1000, 1, "replace")
+    own = gv.ReleaseEvent(BUDGET, first.whole.mu, first.whole.eta, *facts, seeded=False)
+    first.charge(own)
+    for wrong in ({"mu": 1.001 * own.mu}, {"eta": 1.001 * own.eta}, {"seeded": True}):
+        with pytest.raises(GuaranteeError, match="cost more than all were charged"):
+            second.charge(gv.ReleaseEvent(**(vars(own) | wrong)))
+    with pytest.raises(GuaranteeError, match="Nothing was charged"):
+        second.check_covers([])
+
+
+def test_a_failure_after_the_charge_says_what_it_cost(table):
+    class Vanishing:
+        """Batches that are gone once the ledger was charged."""
+
+        def __iter__(self):
+            if ledger.events:
+                raise OSError
+            yield table
+
+    ledger = Recorder()
+    with pytest.raises(SourceError, match="had been charged, and stays so"):
+        gv.release(Vanishing(), **ASK, ledger=ledger, dataset="d")
+    assert len(ledger.events) == 1
+
+
+def test_the_sentence_says_that_membership_is_public(table):
+    made = gv.release(table, **ASK)
+    counts = [int((table["arm"] == level).sum()) for level in BY["arm"]]
+    assert "by another one of the same group" in made.guarantee
+    assert f"{counts[0]} with arm = A, {counts[1]} with arm = B" in made.guarantee
+    for level, part in made.items():
+        assert f"who belongs to this group (arm = {level}) is public" in part.guarantee
+        from graphveil.report.privacy_card import privacy_card
+
+        card = dict(privacy_card(part).facts)
+        assert f"Who belongs to the group arm = {level} is not hidden" in card["What is not promised"]
+        assert f"who belongs to the group arm = {level}" in card["Public anyway"]
+        assert "of the same group" in card["Against what"]
+
+
+def test_people_with_several_rows_are_refused(table):
+    frame = table.assign(person=range(len(table)))
+    for wrong in (
+        gv.Domain(bounds={"x": (-5, 5), "y": (-5, 5)}, rows_per_person=3),
+        gv.Domain(bounds={"x": (-5, 5), "y": (-5, 5)}, person="person"),
+    ):
+        with pytest.raises(InvalidParameter, match="with by"):
+            gv.release(frame, **(ASK | {"domain": wrong}))
+    with pytest.raises(InvalidParameter, match="with by"):
+        gv.release(table, **ASK, person=range(len(table)))
+
+
+@pytest.mark.parametrize(
+    ("by", "match"),
+    [
+        ("arm", "a mapping of one column"),
+        ({"arm": ["A"]}, "at least two levels"),
+        ({"arm": ["1", 1]}, "different names"),
+        ({"arm": ["A", "A"]}, "distinct"),
+        ({"arm": ["A", "B"], "sex": ["F"]}, "a mapping of one column"),
+        ({"x": [1, 2]}, "not among the columns to release"),
+    ],
+)
+def test_groups_are_declared(table, by, match):
+    with pytest.raises(InvalidParameter, match=match):
+        gv.release(table, **(ASK | {"by": by}))
+
+
+def test_levels_come_beside_an_array(table):
+    rows, arms = table[["x", "y"]].to_numpy(), table["arm"].to_numpy()
+    one = gv.release((rows, arms), **ASK, random_state=1)
+    two = gv.release(table, **ASK, random_state=1)
+    for level in BY["arm"]:
+        assert np.array_equal(one[level].second_moment, two[level].second_moment)
+
+
+def test_files_and_reused_batches_give_the_same_groups(table, tmp_path):
+    made = gv.release(table, **ASK, random_state=1)
+    table.to_parquet(tmp_path / "t.parquet")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for name in ("t.parquet", "t.csv"):
+        assert gv.release(tmp_path / name, **ASK, random_state=1) == made
+    chunks = [table.iloc[start : start + 700] for start in range(0, len(table), 700)]
+    assert gv.release(chunks, **ASK, random_state=1) == made
+
+
+def test_a_file_of_groups_is_read_back_and_a_forged_one_refused(table, tmp_path):
+    made = gv.release(table, **ASK, random_state=1)
+    made.save(tmp_path / "groups.release")
+    assert gv.GroupedRelease.load(tmp_path / "groups.release") == made
+    with pytest.raises(gv.exceptions.ReleaseFileError, match="several groups"):
+        gv.Release.load(tmp_path / "groups.release")
+    made["A"].save(tmp_path / "a.release")
+    assert gv.Release.load(tmp_path / "a.release") == made["A"]
+    with pytest.raises(gv.exceptions.ReleaseFileError, match="one group"):
+        gv.GroupedRelease.load(tmp_path / "a.release")
+    with pytest.raises(InvalidParameter, match="those that were charged"):
+        gv.GroupedRelease(made.event, made.parts[::-1])
+    cheaper = GroupedEvent(**(vars(made.event) | {"mu": made.event.mu / 2}))
+    with pytest.raises(InvalidParameter, match="not cost more"):
+        gv.GroupedRelease(cheaper, made.parts)
+
+
+def test_rows_on_other_machines_are_refused(table):
+    dask = pytest.importorskip("dask.dataframe")
+    with pytest.raises(SourceError, match="by= is not supported"):
+        gv.release(dask.from_pandas(table, npartitions=2), **ASK)
+
+
+def test_groups_are_compared_by_their_names(table):
+    made = gv.release(table, **ASK, random_state=1)
+    assert gv.compare(made["A"], made["B"]).names == ("A", "B")
+
+
+def test_a_group_account_is_part_of_one_account():
+    options = ReleaseOptions(DOMAIN, BUDGET, by=Grouping.of(BY))
+    shares = Account(None, None, None, options).open_groups([5, 6], seeded=False)
+    assert all(isinstance(share, GroupAccount) for share in shares)
+    assert shares[0].whole is shares[1].whole
+    assert shares[0].whole.n_samples == 11
