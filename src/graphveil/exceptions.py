@@ -8,6 +8,7 @@ of the data, or a number computed from it: an error is published the moment it i
     GraphveilError
     ├── InvalidParameter (ValueError)   an argument breaks its rule
     ├── SourceError (ValueError)        the rows cannot be read: schema, shape or I/O
+    │   └── SourceUnavailable           storage or a network failed in a way that may pass: try again later
     ├── GuaranteeError (ValueError)     what was asked for has no proof, or cannot be kept
     ├── ReleaseFileError (ValueError)   a release file is damaged, foreign or from another version
     ├── LedgerError (RuntimeError)      the ledger does not know, or does not allow, what was asked for
@@ -25,6 +26,7 @@ of the data, or a number computed from it: an error is published the moment it i
     LedgerWarning (UserWarning)         a release was made and charged, but could not be kept under its key
 """
 
+import errno
 import sys
 import warnings
 from types import FrameType
@@ -47,10 +49,22 @@ __all__ = [
     "ReleaseFileError",
     "SolverError",
     "SourceError",
+    "SourceUnavailable",
     "UnboundedProblem",
+    "may_pass",
     "shortened",
     "warn_caller",
 ]
+
+# Of the operating system; not every one has every name.
+_PASSING = {
+    getattr(errno, name, None)
+    for name in (
+        *("EIO", "EREMOTEIO", "ESTALE", "EBUSY", "EAGAIN"),  # a device, or a folder on another machine
+        *("EMFILE", "ENFILE", "ENOBUFS"),  # too much is open at the moment
+        *("ENETDOWN", "ENETUNREACH", "ENETRESET", "EHOSTDOWN", "EHOSTUNREACH", "ENOTCONN", "ESHUTDOWN"),
+    )
+} - {None}
 
 
 class GraphveilError(Exception):
@@ -86,6 +100,15 @@ def shortened(text: str) -> str:
 
 class SourceError(GraphveilError, ValueError):
     """The rows cannot be read: the schema, the shape or the storage is not what was declared."""
+
+
+class SourceUnavailable(SourceError):
+    """The rows cannot be read now: storage or a network failed in a way that may pass."""
+
+
+def may_pass(error: OSError) -> bool:
+    """Whether trying again later can help: a connection, a timeout, a device or a limit, not a missing file."""
+    return isinstance(error, ConnectionError | TimeoutError) or error.errno in _PASSING
 
 
 class GuaranteeError(GraphveilError, ValueError):

@@ -186,13 +186,14 @@ def release(
         Strategy(gate, options).run()
         return Release(own.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
 
-    made, failure = None, ""
+    made = failure = None
     try:
         made = ask(source, account) if options.by is None else _ask_groups(source, account, noise.seeded, ask)
     except SourceError as error:
-        failure = str(error)
-    if made is None:  # raised here, outside of the except block, so that no context comes along
-        raise account.source_error(failure)
+        failure = account.source_error(error)
+    if failure is not None:  # raised here, outside of the except block, so that no context comes along
+        raise failure
+    assert made is not None
     account.store(made)
     return made
 

@@ -10,6 +10,7 @@ import pytest
 import graphveil as gv
 from graphveil.cli import _signals
 from graphveil.exceptions import LedgerUnavailable
+from graphveil.recovery.diagnostics import diagnostics
 from helpers.command_line import RELEASE_OPTIONS
 
 ASK = ("release", "patients.parquet", "--epsilon", 0.5, "--delta", 1e-6, "--bounds", "bounds.toml")
@@ -27,6 +28,7 @@ DESTROYED = {
     "a paid release, by its report": ("report", "paid.release", "-o", "paid.release"),
     "records in CSV, by a network": ("fit", "paid.release", "-o", "records.csv"),
     "records in CSV, by a report": ("report", "paid.release", "-o", "records.csv"),
+    "records in CSV, by differences": ("compare", "paid.release", "paid.release", "--overlap", "-o", "records.csv"),
     "notes, by a network": ("fit", "paid.release", "-o", "notes.json"),
     "an archive, by matrices": ("fit", "paid.release", "-o", "rows.npz"),
     "a paid release, by another under a new key": (*PAID, "--key", "new", "-o", "paid.release"),
@@ -251,3 +253,32 @@ def test_a_ledger_that_is_away_is_worth_another_try(graphveil, patients, bounds,
     said = graphveil("release", patients, *RELEASE_OPTIONS, "--bounds", bounds, *away, "--json")
     assert said.code == 75, said.text
     assert json.loads(said.out)["kind"] == "LedgerUnavailable"
+
+
+def test_storage_that_fails_is_worth_another_try(clinic, tmp_path):
+    """Linux lets nobody read the first page of a process's memory: a file whose device fails, as far as we can see."""
+    (tmp_path / "failing.csv").symlink_to("/proc/self/mem")
+    ask = ("release", "failing.csv", "--epsilon", 1, "--delta", 1e-6, "--bounds", "bounds.toml", "--dataset", "clinic")
+    said = clinic(*ask, "-o", "new.release", "--json")
+    assert said.code == 75, said.text
+    assert said.json["kind"] == "SourceUnavailable"
+    assert "Input/output error" in said.json["error"]
+    missing = clinic(*[word if word != "failing.csv" else "missing.csv" for word in ask], "-o", "new.release")
+    assert missing.code == 1, "a file that is not there will not be there the next time"
+
+
+def test_a_job_learns_how_good_its_release_is(clinic, tmp_path):
+    said = clinic(*PAID, "-o", "judged.release", "--json").json
+    made = gv.Release.load(tmp_path / "judged.release")
+    assert said["n_eff"] == pytest.approx(made.n_eff)
+    assert said["cautions"] == diagnostics(made, gv.recover(made))
+    assert said["checksum"] == made.checksum
+
+
+def test_a_release_that_cannot_be_judged_is_still_released(clinic, tmp_path, monkeypatch):
+    monkeypatch.setattr("graphveil.recovery.estimate.estimate_release", lambda release: 1 / 0)
+    said = clinic(*PAID, "-o", "unjudged.release", "--json")
+    assert said.code == 0, said.text
+    assert said.json["n_eff"] is None
+    assert "could not be judged (ZeroDivisionError)" in said.err
+    assert (tmp_path / "unjudged.release").exists()

@@ -26,7 +26,7 @@ __all__ = ["app", "call"]
 _EPILOG = (
     "Exit codes: 0 done; 1 refused, 2 wrong usage, 3 no budget left, 4 an audit or a check of a ledger failed: nothing "
     "was charged, and again it would end the same; 5 released, but saved elsewhere; 6 charged and lost; 70 a bug; 75 "
-    "the ledger is away, try later; 130, 143 interrupted."
+    "the ledger, the storage or the network is away, try later; 130, 143 interrupted."
 )
 
 app = typer.Typer(

@@ -19,6 +19,8 @@ from graphveil.exceptions import (
     LedgerUnavailable,
     LedgerWarning,
     PrivacyWarning,
+    SourceUnavailable,
+    may_pass,
 )
 
 __all__ = ["CliError", "command", "explain_failure"]
@@ -69,7 +71,7 @@ def _classify(error: BaseException) -> tuple[str, str, int]:
         return kind, str(error), _code(error)
     if isinstance(error, OSError):
         name = f"{error.filename}: " if error.filename else ""
-        return "OSError", f"{name}{error.strerror or 'input or output failed'}.", REFUSED
+        return "OSError", f"{name}{error.strerror or 'input or output failed'}.", LATER if may_pass(error) else REFUSED
     if isinstance(error, MemoryError):
         return kind, "There is not enough memory for this.", REFUSED
     # The message of an unknown error may hold anything, data too: only its kind is shown.
@@ -81,4 +83,4 @@ def _code(error: GraphveilError) -> int:
         return NO_BUDGET
     if isinstance(error, LedgerDamaged):
         return BROKEN
-    return LATER if isinstance(error, LedgerUnavailable | LedgerFull) else REFUSED
+    return LATER if isinstance(error, LedgerUnavailable | LedgerFull | SourceUnavailable) else REFUSED

@@ -12,7 +12,7 @@ from graphveil.cli._output import echo, emit, one_line, progress_bar
 if TYPE_CHECKING:
     from graphveil.released.release import Release
 
-__all__ = ["fit"]
+__all__ = ["cautions_of", "fit"]
 
 _METHODS = ("network", "dense", "ridge")
 
@@ -49,7 +49,7 @@ def fit(
         "variables": len(network.names),
         "edges": edges,
         "n_eff": network.n_eff,
-        "cautions": _cautions(found),
+        "cautions": cautions_of(found),
     }
     worth = f"as good as {network.n_eff:,.0f} noise-free records"
     said = [f"{edges} edges between {len(network.names)} variables, {worth}: {output}"]
@@ -59,7 +59,8 @@ def fit(
     emit(as_json, facts, lambda out: echo(out, "\n".join(said)), kept=True)
 
 
-def _cautions(release: "Release") -> list[str]:
+def cautions_of(release: "Release") -> list[str]:
+    """What a reader must know before believing a release."""
     from graphveil.recovery.diagnostics import diagnostics
     from graphveil.recovery.estimate import estimate_release
 

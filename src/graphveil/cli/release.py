@@ -13,9 +13,10 @@ import typer
 from graphveil.cli._arguments import AsJson, Number, require_named_file, require_writable
 from graphveil.cli._errors import CliError, command, explain_failure
 from graphveil.cli._exit_codes import ELSEWHERE, LOST, REFUSED
-from graphveil.cli._output import echo, emit, note, progress_bar, refuse
+from graphveil.cli._output import echo, emit, note, one_line, progress_bar, refuse
 from graphveil.cli._signals import deferred
 from graphveil.cli.bounds import read_domain
+from graphveil.cli.fit import cautions_of
 from graphveil.cli.ledger import LedgerUrl, open_ledger
 from graphveil.cli.show import say_card
 from graphveil.exceptions import BudgetExceeded, GraphveilError, InvalidParameter, KeyRefused
@@ -107,9 +108,20 @@ def release(
             facts |= {"release": str(paths[0])} if groups is None else {"releases": list(map(str, paths))}
             if account is not None:
                 facts["remaining"] = account.remaining()
+            found = [_judge(part) for part in parts]
+            facts |= found[0] if groups is None else {"groups": found}
             emit(as_json, facts, lambda out: _say(out, made, _describe(facts, paths)), kept=True)
     if paths != outputs:
         raise typer.Exit(ELSEWHERE)
+
+
+def _judge(made: "Release") -> dict[str, Any]:
+    """How good a release is, and what its readers must know; it is saved by now, so nothing here may fail."""
+    try:
+        return {"n_eff": made.n_eff, "cautions": cautions_of(made)}
+    except Exception as error:
+        note(f"The release is saved, but could not be judged ({type(error).__name__}).")
+        return {"n_eff": None, "cautions": None}
 
 
 def _parse_groups(given: str) -> dict[str, list[str | int]]:
@@ -244,4 +256,9 @@ def _describe(facts: dict[str, Any], paths: list[Path]) -> str:
         count = (
             f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {format_exact(left['delta'])}."
         )
-    return f"\nReleased to {', '.join(map(str, paths))}; everything from here on is free.{count}"
+    worth = "".join(
+        f"\nAs good as {each['n_eff']:,.0f} noise-free records. {' '.join(map(one_line, each['cautions']))}".rstrip()
+        for each in facts.get("groups", [facts])
+        if each["n_eff"] is not None
+    )
+    return f"\nReleased to {', '.join(map(str, paths))}; everything from here on is free.{count}{worth}"

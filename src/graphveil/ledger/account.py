@@ -1,5 +1,9 @@
-"""Where one release is charged and kept: an account in a ledger, or nowhere."""
+"""Where one release is charged and kept: an account in a ledger, or nowhere.
 
+What happens to a release is logged here (``logging.getLogger("graphveil")``, level INFO), in public facts alone.
+"""
+
+import logging
 from typing import Protocol
 
 from graphveil.exceptions import (
@@ -20,6 +24,8 @@ from graphveil.spec.request import Request
 from graphveil.spec.rounding import format_exact
 
 __all__ = ["Account", "GroupAccount", "LedgerLike"]
+
+_LOG = logging.getLogger("graphveil")
 
 
 class LedgerLike(Protocol):
@@ -58,7 +64,10 @@ class Account:
         """The release that the key stands for already."""
         if self._ledger is None or self._request is None:
             return None
-        return self._ledger.stored(self._request)
+        found = self._ledger.stored(self._request)
+        if found is not None:
+            _LOG.info("key %r: release %s comes from the ledger, nothing is charged", self._request.key, found.checksum)
+        return found
 
     def check_affordable(self) -> None:
         """Let a ledger that can say so refuse before any row is read; what counts is its answer to the charge."""
@@ -87,6 +96,8 @@ class Account:
         if self._ledger is not None:
             self._ledger.charge(self._dataset, event, *([] if self._request is None else [self._request]))
         self._charged = event
+        where = f"dataset {self._dataset!r}" if self._ledger is not None else "no ledger"
+        _LOG.info("charged to %s: %s", where, event.sentence)
 
     @property
     def has_charged(self) -> bool:
@@ -145,6 +156,7 @@ class Account:
 
     def store(self, release: Release | GroupedRelease) -> None:
         """Keep a release under its key. What was paid for is not thrown away because it cannot be kept twice."""
+        _LOG.info("released %s", release.checksum)
         if self._ledger is None or self._request is None:
             return
         try:
@@ -156,10 +168,10 @@ class Account:
                 LedgerWarning,
             )
 
-    def source_error(self, failure: str) -> SourceError:
+    def source_error(self, failure: SourceError) -> SourceError:
         """A failure of the source, and what it has cost if it came after the charge."""
         if self._charged is None:
-            return SourceError(failure)
+            return type(failure)(str(failure))
         spent = "" if self._request is None else f" Key {self._request.key!r} is spent with it: choose another."
         charged = "" if self._ledger is None else f" By then the release had been charged, and stays so.{spent}"
         return SourceError(f"{failure}{charged}")

@@ -120,8 +120,8 @@ def _in_file(file: _File, check: Callable[[], T]) -> T:
     try:
         return check()
     except SourceError as error:
-        refusal = str(error)
-    raise SourceError(refusal if repr(file.path) in refusal else f"{refusal} (file {file.path!r})")
+        refusal, kind = str(error), type(error)
+    raise kind(refusal if repr(file.path) in refusal else f"{refusal} (file {file.path!r})")
 
 
 class _Typed(_File):

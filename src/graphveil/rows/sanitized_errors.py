@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from graphveil.exceptions import SourceError
+from graphveil.exceptions import SourceError, SourceUnavailable, may_pass
 
 __all__ = ["call_sanitized", "iterate_sanitized", "sanitized_message"]
 
@@ -21,7 +21,8 @@ def call_sanitized(action: Callable[[], T], doing: str) -> T:
     """Run foreign code; whatever it raises keeps its type and loses its message, its cause and its context.
 
     An interruption or exit stays one, without arguments. Everything else, also what is not an ``Exception`` (a panic of
-    polars is none), becomes a :class:`SourceError`.
+    polars is none), becomes a :class:`SourceError`;
+    where the operating system says that it may pass, a :class:`SourceUnavailable`.
     """
     try:
         return action()
@@ -50,7 +51,8 @@ def _bare(error: BaseException, doing: str) -> BaseException:
         cause = cause.__context__
     if isinstance(error, SystemExit):
         return SystemExit(1)
-    return SourceError(sanitized_message(error, doing))
+    kind = SourceUnavailable if isinstance(error, OSError) and may_pass(error) else SourceError
+    return kind(sanitized_message(error, doing))
 
 
 def sanitized_message(error: BaseException, doing: str) -> str:
