@@ -1,4 +1,4 @@
-"""Do intervals of regressions cover? python benchmarks/regression_intervals.py [--reps 60] [--only gauss]
+"""Do intervals of regressions and moments cover? python benchmarks/regression_intervals.py [--reps 60] [--only gauss]
 
 Nominal 95%, ε = 1 unless said, δ = 1e-6, public bounds. Each release is asked for regressions of four of its columns,
 on all others and on three of them; the truth is that of the population. Gaussian rows with random covariances; rows
@@ -17,7 +17,7 @@ import surveys
 import graphveil as gv
 
 RESULTS = Path(__file__).parent / "results" / "regression_intervals.csv"
-KINDS = ["coefficients", "intercept", "r_squared", "prediction"]
+KINDS = ["coefficients", "intercept", "r_squared", "prediction", "mean", "sd", "correlation"]
 FIELDS = ["rows", "n", "p", "epsilon", "n_eff", "given", *KINDS, "std_err_ratio"]
 POPULATION = 1_000_000
 CELLS = [
@@ -121,6 +121,12 @@ def judge(rows, low, high, matrix, mean, epsilon, seed):
             values = mean[x] + np.sqrt(np.diag(matrix))[x] * generator.uniform(-1.5, 1.5, x.size)
             said = table.predict(values)
             hits["prediction"].append(said.lower[0] <= const + beta @ values <= said.upper[0])
+    estimate, sd = gv.recover(made), np.sqrt(np.diag(matrix))
+    columns, pairs = estimate.to_frame(), estimate.correlation_intervals()
+    hits["mean"] += [*((columns.lower <= mean) & (mean <= columns.upper))]
+    hits["sd"] += [*((columns.sd_lower <= sd) & (sd <= columns.sd_upper))[columns.sd_lower.notna()]]
+    upper, r = np.triu_indices(p, 1), matrix / np.outer(sd, sd)
+    hits["correlation"] += [*((pairs.lower <= r) & (r <= pairs.upper))[upper]]
     covered = [np.mean(hits[kind]) if hits[kind] else np.nan for kind in KINDS]
     return [made.n_eff, np.mean(given), *covered, np.median(ratios) if ratios else np.nan]
 

@@ -68,6 +68,8 @@ class RoundState:
         Share of what clipping takes that may be missing from some columns more than from others.
     relative_sd : (p,) array
         Standard deviations of the logarithms of the variances.
+    shift : (p,) array
+        Standard deviations of what clipping may have moved the mean by.
     fourth : (p,) array
         Fourth moments over squared second ones; 3 for a dense column.
     undetermined : (p,) array of bool
@@ -80,6 +82,7 @@ class RoundState:
     location: Vector
     columns: Columns
     relative_sd: Vector
+    shift: Vector
     fourth: Vector
     undetermined: NDArray[np.bool_]
     whitened: Vector
@@ -285,7 +288,8 @@ def _update_estimate(
         covariance=_symmetric(covariance),
         location=found.location,
         columns=columns,
-        relative_sd=known.relative_sd,
+        relative_sd=np.hypot(known.relative_sd, np.log(settled / known.variance) if last else 0.0),
+        shift=_mean_shift(covariance, known.fourth, missing),
         fourth=known.fourth,
         undetermined=(known.doubtful > PROTOCOL.doubt) | drowned,
         whitened=whitened,
@@ -328,6 +332,15 @@ def _single_errors(covariance: Vector, fourth: Vector, missing: Vector, n: int) 
     errors = PROTOCOL.lost_correlation**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
     np.fill_diagonal(errors, 0.0)  # variances have an account of their own, and no say in correlations
     return np.asarray(errors)
+
+
+def _mean_shift(covariance: Vector, fourth: Vector, missing: Vector) -> Vector:
+    """How far clipping may have moved each mean.
+
+    Variance v that sits at a distance D, in a share v/D² of the rows, loses its share ℓ where these rows are shortened
+    by √(1 - ℓ): then the mean moves by v/D² · D (1 - √(1 - ℓ)). The fourth moment is D²/v.
+    """
+    return np.asarray(np.sqrt(np.diag(covariance) / fourth) * (1.0 - np.sqrt(1.0 - missing)))
 
 
 def _floor_spectrum_at_noise(covariance: Vector, blur: Vector, missing: Vector) -> Vector:

@@ -39,7 +39,7 @@ _CALIBRATED_AT = 0.95
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EdgeIntervals:
-    """Partial correlations of all pairs with their intervals.
+    """Partial correlations (or plain ones) of all pairs with their intervals.
 
     Attributes
     ----------
@@ -65,6 +65,14 @@ class EdgeIntervals:
     reason: str | None
     columns: tuple[str, ...] = ()
 
+    @classmethod
+    def of_scores(
+        cls, z: Matrix, half: Matrix, p_value: Matrix, level: float, columns: tuple[str, ...]
+    ) -> "EdgeIntervals":
+        """From Fisher's z of all pairs and half the lengths of their intervals."""
+        middle, lower, upper = (_unit_diagonal(np.tanh(value)) for value in (z, z - half, z + half))
+        return cls(middle, lower, upper, _unit_diagonal(p_value), level, None, columns)
+
     def to_frame(self) -> Any:
         """A data frame of all pairs, strongest first; ``edge`` is ``select()``. Needs pandas."""
         import pandas as pd
@@ -78,14 +86,14 @@ class EdgeIntervals:
     @property
     def fisher_z(self) -> Matrix:
         """Fisher's z of the estimates, on whose scale the intervals are symmetric; large on the diagonal."""
-        return _fisher_z(self.estimate)
+        return fisher_z(self.estimate)
 
     @property
     def fisher_z_sd(self) -> Matrix:
         """Standard deviation of Fisher's z, as the intervals have it."""
         from scipy.stats import norm
 
-        return np.asarray((_fisher_z(self.upper) - _fisher_z(self.lower)) / (2.0 * norm.isf((1.0 - self.level) / 2.0)))
+        return np.asarray((fisher_z(self.upper) - fisher_z(self.lower)) / (2.0 * norm.isf((1.0 - self.level) / 2.0)))
 
     @property
     def smallest_edge(self) -> float | None:
@@ -149,15 +157,7 @@ def edge_intervals(
         )
         p_value[upper] = p_value.T[upper] = shares
     half = norm.isf((1.0 - level) / 2.0) * factor * sd
-    return EdgeIntervals(
-        estimate=_unit_diagonal(np.tanh(z)),
-        lower=_unit_diagonal(np.tanh(z - half)),
-        upper=_unit_diagonal(np.tanh(z + half)),
-        p_value=_unit_diagonal(p_value),
-        level=level,
-        reason=None,
-        columns=columns,
-    )
+    return EdgeIntervals.of_scores(z, half, p_value, level, columns)
 
 
 def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -> str:
@@ -232,7 +232,8 @@ def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matri
     return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - square))
 
 
-def _fisher_z(correlations: Matrix) -> Matrix:
+def fisher_z(correlations: Matrix) -> Matrix:
+    """Fisher's z, large but finite for correlations of 1."""
     return np.asarray(np.arctanh(np.clip(correlations, -_ALMOST_ONE, _ALMOST_ONE)))
 
 

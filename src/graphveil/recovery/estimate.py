@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil import _validation
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.adaptive_protocol import RoundState, adaptive_rounds
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.diagnostics import warnings_for
+from graphveil.recovery.edge_intervals import EdgeIntervals
+from graphveil.recovery.moment_intervals import column_numbers, column_table, correlation_intervals
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.private_norm import NORM_ROUNDS, mu_after_norm
@@ -45,7 +48,9 @@ class Estimate:
     n_eff : float
         Number of noise-free rows that would give an equally accurate estimate. Below p, edges are not reliable.
     location_sd : (p,) array
-        Standard deviations of the location, due to noise and to sampling.
+        Standard deviations of the location, due to noise, to sampling, and to what clipping may have removed.
+    location_shift : (p,) array
+        The part of it that is due to clipping.
     relative_sd : (p,) array
         Standard deviations of the logarithms of the variances, due to noise and to what clipping may have removed. Half
         of it is the relative standard deviation of a column's scale, and so of its regression coefficients.
@@ -70,6 +75,7 @@ class Estimate:
     location: NDArray[np.float64]
     n_eff: float
     location_sd: NDArray[np.float64]
+    location_shift: NDArray[np.float64]
     relative_sd: NDArray[np.float64]
     fourth_moment: NDArray[np.float64]
     undetermined: NDArray[np.bool_]
@@ -113,11 +119,30 @@ class Estimate:
         """Correlations of pairs when all other columns are known; 1 on the diagonal."""
         return partial_correlations(self.precision)
 
+    def correlation_intervals(self, level: float = 0.95) -> EdgeIntervals:
+        """Correlations of all pairs, before denoising, with their intervals."""
+        return correlation_intervals(self, _check_level(level))
+
+    def summary(self, level: float = 0.95) -> str:
+        """A table of the columns as text: means and standard deviations with their intervals."""
+        names = self.columns or tuple(f"x{k}" for k in range(len(self.covariance)))
+        return column_table(self, names, _check_level(level)).to_text()
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """The same as a data frame. Needs pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(column_numbers(self, _check_level(level)), index=self.columns)
+
     def __repr__(self) -> str:
         notes = [name for name in ("flat", "unresolved", "saturated") if getattr(self, name)]
         notes += [f"undetermined: {self.undetermined.sum()}"] if self.undetermined.any() else []
         facts = [f"{len(self.covariance)} columns", f"n_eff = {self.n_eff:.4g}", *notes]
         return f"<Estimate: {', '.join(facts)}>"
+
+
+def _check_level(level: float) -> float:
+    return _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
 
 
 def recover(release: Release) -> Estimate:
@@ -176,7 +201,10 @@ def estimate_release(release: Release) -> Estimate:
             covariance=estimate.covariance * scale,
             location=_clamp_to_bounds(release, centre + half * estimate.location),
             n_eff=release.n_eff,
-            location_sd=_location_sd(release, estimate.covariance * scale, 1.0 / release.n_samples),
+            location_sd=_location_sd(
+                release, estimate.covariance * scale, 1.0 / release.n_samples, half * estimate.shift
+            ),
+            location_shift=half * estimate.shift,
             relative_sd=estimate.relative_sd,
             fourth_moment=estimate.fourth,
             undetermined=estimate.undetermined,
@@ -202,7 +230,8 @@ def estimate_release(release: Release) -> Estimate:
         covariance=result.matrix * scale,
         location=_clamp_to_bounds(release, release.moment_center),
         n_eff=release.n_eff,
-        location_sd=_location_sd(release, result.matrix * scale, 1.0 / release.n_samples),
+        location_sd=_location_sd(release, result.matrix * scale, 1.0 / release.n_samples, np.zeros(p)),
+        location_shift=np.zeros(p),
         relative_sd=relative_sd,
         fourth_moment=np.full(p, 3.0),
         undetermined=relative_sd > _UNDETERMINED,
@@ -241,13 +270,14 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
     sampling = float(sum(w**2 * found.noisy.sampling for w, found in zip(weights, parts, strict=True)))
     relative_sd = sd * (back**2).sum(axis=1) / np.diag(covariance)
     single = sum(w**2 * found.noisy.single for w, found in zip(weights, parts, strict=True))
+    shift = np.sum([w * found.location_shift for w, found in zip(weights, parts, strict=True)], axis=0)
+    per_row = float(np.sum(weights**2 / [part.n_samples for part in release.parts]))
     return Estimate(
         covariance=covariance,
         location=_clamp_to_bounds(release, release.moment_center),
         n_eff=release.n_eff,
-        location_sd=_location_sd(
-            release, covariance, float(np.sum(weights**2 / [part.n_samples for part in release.parts]))
-        ),
+        location_sd=_location_sd(release, covariance, per_row, shift),
+        location_shift=shift,
         relative_sd=relative_sd,
         fourth_moment=np.max([found.fourth_moment for found in parts], axis=0),
         undetermined=(relative_sd > _UNDETERMINED) | np.any([found.undetermined for found in parts], axis=0),
@@ -259,9 +289,11 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
     )
 
 
-def _location_sd(release: Release, covariance: NDArray[np.float64], sampling: float) -> NDArray[np.float64]:
-    """Of the mean, from noise and from sampling, whose variance is ``sampling`` times that of the rows."""
-    return np.sqrt(np.diag(release.location_noise) + sampling * np.diag(covariance))
+def _location_sd(
+    release: Release, covariance: NDArray[np.float64], sampling: float, shift: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of the mean, from noise, from sampling, whose variance is ``sampling`` times that of the rows, and clipping."""
+    return np.sqrt(np.diag(release.location_noise) + sampling * np.diag(covariance) + shift**2)
 
 
 def _fills_norm(release: Release, covariance: NDArray[np.float64], location: NDArray[np.float64]) -> bool:

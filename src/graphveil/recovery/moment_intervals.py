@@ -1,0 +1,74 @@
+"""Intervals of means, standard deviations and correlations, from the law of their errors.
+
+Each is about Gaussian on a scale of its own: a mean as it is, a standard deviation as its logarithm, a correlation as
+Fisher's z. Correlations are those before denoising, which has shrunk them.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphveil._tables import Table, decimals, fixed
+from graphveil._typing import Vector
+from graphveil.recovery.edge_intervals import EdgeIntervals, fisher_z
+from graphveil.recovery.network import repair_diagonal
+
+if TYPE_CHECKING:
+    from graphveil.recovery.estimate import Estimate
+
+__all__ = ["column_numbers", "column_table", "correlation_intervals"]
+
+
+def column_numbers(estimate: "Estimate", level: float) -> dict[str, Vector]:
+    """Means and standard deviations with the ends of their intervals; NaN for a scale that is undetermined."""
+    half = _quantile(level)
+    sd = np.sqrt(np.diag(estimate.covariance))
+    relative = half * estimate.variance_sd / (2.0 * sd**2)
+    relative = np.where(estimate.undetermined, np.nan, relative)
+    return {
+        "mean": estimate.location,
+        "std_err": estimate.location_sd,
+        "lower": estimate.location - half * estimate.location_sd,
+        "upper": estimate.location + half * estimate.location_sd,
+        "sd": sd,
+        "sd_lower": sd * np.exp(-relative),
+        "sd_upper": sd * np.exp(relative),
+    }
+
+
+def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> Table:
+    """The same as a table."""
+    numbers, tail = column_numbers(estimate, level), (1.0 - level) / 2.0
+    ends = (f"[{tail:.3g}", f"{1.0 - tail:.3g}]")
+    rows = []
+    for k, name in enumerate(names):
+        width = float(numbers["sd_upper"][k] - numbers["sd_lower"][k]) / 4.0
+        places = [decimals(float(numbers["std_err"][k]))] * 4 + [decimals(width)] * 3
+        cells = [fixed(float(values[k]), most) for values, most in zip(numbers.values(), places, strict=True)]
+        rows.append((name, *cells))
+    notes = ["std err counts sampling, noise, and what clipping may have moved a mean by."]
+    if estimate.undetermined.any():
+        notes.append("Without an interval, a standard deviation may be off by more than a factor of 1.2.")
+    facts = (("Records", f"as good as {estimate.n_eff:,.0f} without noise"),)
+    header = ("", "mean", "std err", *ends, "std dev", *ends)
+    return Table("Columns of a private release", facts, header, tuple(rows), tuple(notes))
+
+
+def correlation_intervals(estimate: "Estimate", level: float) -> EdgeIntervals:
+    """Correlations of all pairs before denoising, with their intervals."""
+    from scipy.stats import norm
+
+    noisy = repair_diagonal(estimate.noisy.matrix, estimate.noisy)
+    scale = 1.0 / np.sqrt(noisy.diagonal())
+    z = fisher_z(noisy * np.outer(scale, scale))
+    np.fill_diagonal(z, 0.0)
+    sd = estimate.correlation_sd * np.cosh(fisher_z(estimate.correlation)) ** 2  # dz/dr = 1/(1 - r²)
+    np.fill_diagonal(sd, 1.0)
+    p_value = np.asarray(2.0 * norm.sf(np.abs(z) / sd))
+    return EdgeIntervals.of_scores(z, _quantile(level) * sd, p_value, level, estimate.columns or ())
+
+
+def _quantile(level: float) -> float:
+    from scipy.stats import norm
+
+    return float(norm.isf((1.0 - level) / 2.0))

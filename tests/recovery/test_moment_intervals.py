@@ -1,0 +1,75 @@
+"""Intervals of means, standard deviations and correlations."""
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import InvalidParameter
+
+SIGMA = np.array([[1.0, 0.5, 0.0], [0.5, 4.0, -0.6], [0.0, -0.6, 1.0]])
+MEAN = np.array([0.5, -1.0, 0.0])
+DOMAIN = gv.Domain(columns=["a", "b", "c"], bounds=([-5, -10, -5], [5, 10, 5]))
+
+
+def estimated(seed, n=4000, rows=None):
+    rows = np.random.default_rng(seed).multivariate_normal(MEAN, SIGMA, n) if rows is None else rows
+    return gv.recover(gv.release(rows, domain=DOMAIN, budget=gv.Budget(2.0, 1e-6), random_state=seed))
+
+
+def test_intervals_cover():
+    """Nominal 95%; benchmarks/regression_intervals.py counts more."""
+    sd = np.sqrt(np.diag(SIGMA))
+    upper, r = np.triu_indices(3, 1), SIGMA / np.outer(sd, sd)
+    means, scales, pairs = [], [], []
+    for seed in range(25):
+        found = estimated(seed)
+        columns, between = found.to_frame(), found.correlation_intervals()
+        means.append((columns.lower <= MEAN) & (columns.upper >= MEAN))
+        scales.append((columns.sd_lower <= sd) & (columns.sd_upper >= sd))
+        pairs.append(((between.lower <= r) & (between.upper >= r))[upper])
+    for hits in (means, scales, pairs):
+        assert np.mean(hits) > 0.85
+
+
+def test_the_summary_shows_means_and_standard_deviations():
+    found = estimated(0)
+    text = found.summary()
+    assert [line.split()[0] for line in text.splitlines()[6:9]] == ["a", "b", "c"]
+    assert "[0.05" in found.summary(level=0.9)
+    assert found.to_frame()["mean"].to_numpy() == pytest.approx(found.location)
+    assert (found.to_frame(0.99).lower < found.to_frame(0.9).lower).all()
+    with pytest.raises(InvalidParameter, match="level must be"):
+        found.summary(level=95)
+
+
+def test_a_scale_that_is_undetermined_has_no_interval():
+    rows = np.random.default_rng(0).multivariate_normal(MEAN, SIGMA, 4000)
+    rows[:, 2] *= 0.0001
+    with pytest.warns(gv.exceptions.PrivacyWarning, match="within its noise"):
+        found = estimated(0, rows=rows)
+    columns = found.to_frame()
+    assert columns.sd_lower.isna().tolist() == found.undetermined.tolist() == [False, False, True]
+    assert "factor of 1.2" in found.summary()
+
+
+def test_what_clipping_may_have_moved_a_mean_by_is_counted():
+    """Of a rare event, clipping takes rows that all lie on one side: without that, no interval held the mean."""
+    rng = np.random.default_rng(0)
+    rows = np.c_[rng.normal(size=(20_000, 2)), np.where(rng.random(20_000) < 0.005, 5.0, 0.0)]
+    truth, hits, shifts = rows.mean(axis=0)[2], [], []
+    for seed in range(6):
+        found = estimated(seed, rows=rows)
+        hits.append(abs(found.location[2] - truth) < 2.0 * found.location_sd[2])
+        shifts.append(found.location_shift / np.sqrt(np.diag(found.covariance)))
+    assert np.mean(hits) > 0.8
+    assert np.mean(shifts, axis=0)[2] > 3.0 * np.mean(shifts, axis=0)[:2].max()
+
+
+def test_correlations_are_not_shrunk():
+    found = estimated(0)
+    between = found.correlation_intervals()
+    assert between.columns == ("a", "b", "c")
+    assert (between.lower <= found.correlation + 1e-9).all()
+    assert (found.correlation <= between.upper + 1e-9).all()
+    assert np.diag(between.p_value) == pytest.approx(1.0)
+    assert between.p_value[0, 1] < 1e-6
