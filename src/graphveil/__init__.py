@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from graphveil.estimators.precision import PrivatePrecision as PrivatePrecision
     from graphveil.estimators.ridge import PrivateRidgePrecision as PrivateRidgePrecision
     from graphveil.gate import release as release
+    from graphveil.inference.centrality import Centrality as Centrality
+    from graphveil.inference.centrality import centrality as centrality
     from graphveil.inference.comparison import Comparison as Comparison
     from graphveil.inference.comparison import compare as compare
     from graphveil.inference.regression import Regression as Regression
@@ -51,6 +53,7 @@ _HOME = {
     "Audit": "graphveil.auditing.result",
     "Budget": "graphveil.spec.budget",
     "Category": "graphveil.spec.kinds",
+    "Centrality": "graphveil.inference.centrality",
     "Comparison": "graphveil.inference.comparison",
     "Domain": "graphveil.spec.domain",
     "EdgeIntervals": "graphveil.recovery.edge_intervals",
@@ -70,6 +73,7 @@ _HOME = {
     "Release": "graphveil.released.release",
     "ReleaseEvent": "graphveil.spec.events",
     "audit": "graphveil.auditing.run",
+    "centrality": "graphveil.inference.centrality",
     "compare": "graphveil.inference.comparison",
     "merge_releases": "graphveil.released.merged",
     "plan": "graphveil.planning.forecasts",
