@@ -84,6 +84,7 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/utility.py
 	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/comparison.py
+	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/classify.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/figures.py

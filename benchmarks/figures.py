@@ -54,6 +54,35 @@ def accuracy():
     finish(figure, "accuracy.png")
 
 
+def rivals():
+    """Error of every method as rows become more, for three numbers of columns."""
+    rows = [row for row in read("rivals.csv") if row["model"] == "small world" and row["epsilon"] == "1.0"]
+    widths = sorted({int(row["p"]) for row in rows})
+    figure, panels = plt.subplots(1, len(widths), figsize=(11, 3.6), sharey=True)
+    names = {
+        "graphveil": ("graphveil", OURS, "o-"),
+        "entrywise": ("entry by entry", PEERS[0], "s--"),
+        "coinpress": ("CoinPress", PEERS[1], "^--"),
+        "separate": ("SeparateCov", PEERS[2], "v--"),
+        "gaussian": ("Gaussian noise", PEERS[4], "x--"),
+    }
+    for axes, p in zip(panels, widths, strict=True):
+        for name, (label, colour, style) in names.items():
+            mine = [row for row in rows if row["method"] == name and int(row["p"]) == p]
+            axes.plot([int(r["n"]) for r in mine], [float(r["median"]) for r in mine], style, color=colour, label=label)
+        axes.axhline(1.0, color="black", lw=0.8, ls=":")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_ylim(0.008, 40)
+        axes.set_title(f"{p} columns", fontsize=10)
+        axes.set_xlabel("rows")
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("relative error (median of 5)")
+    panels[0].annotate("answering zero", (600, 1.06), fontsize=8)
+    panels[-1].legend(frameon=False, fontsize=8, loc="lower left")
+    finish(figure, "rivals.png")
+
+
 def solvers():
     """CPU time of each solver in eigendecompositions of the same size, for every problem."""
     variants = ("one ", "graphveil,", "graphveil +")  # yardsticks, and ours with other settings: in the table only
@@ -100,6 +129,7 @@ def scale():
 
 if __name__ == "__main__":
     accuracy()
+    rivals()
     solvers()
     if (HERE / "results" / "scale.csv").exists():
         scale()
