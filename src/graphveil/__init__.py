@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from graphveil.inference.comparison import compare as compare
     from graphveil.inference.regression import Regression as Regression
     from graphveil.inference.regression import regression as regression
+    from graphveil.inference.synthetic import SyntheticRows as SyntheticRows
+    from graphveil.inference.synthetic import sample as sample
     from graphveil.ledger.ledger import Ledger as Ledger
     from graphveil.planning.forecasts import plan as plan
     from graphveil.recovery.edge_intervals import EdgeIntervals as EdgeIntervals
@@ -72,6 +74,7 @@ _HOME = {
     "Regression": "graphveil.inference.regression",
     "Release": "graphveil.released.release",
     "ReleaseEvent": "graphveil.spec.events",
+    "SyntheticRows": "graphveil.inference.synthetic",
     "audit": "graphveil.auditing.run",
     "centrality": "graphveil.inference.centrality",
     "compare": "graphveil.inference.comparison",
@@ -80,6 +83,7 @@ _HOME = {
     "recover": "graphveil.recovery.estimate",
     "regression": "graphveil.inference.regression",
     "release": "graphveil.gate",
+    "sample": "graphveil.inference.synthetic",
     "write_report": "graphveil.report.page",
 }
 _MODULES = ("datasets", "exceptions", "metrics", "simulate", "solvers")

@@ -19,6 +19,7 @@ from graphveil.cli.plan import plan
 from graphveil.cli.regress import regress
 from graphveil.cli.release import release
 from graphveil.cli.report import report
+from graphveil.cli.sample import sample
 from graphveil.cli.show import show
 
 __all__ = ["app", "call"]
@@ -37,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for function in (demo, plan, release, show, fit, regress, compare, report, audit):
+for function in (demo, plan, release, show, fit, regress, compare, sample, report, audit):
     app.command()(function)
 app.add_typer(bounds, name="bounds")
 app.add_typer(ledger, name="ledger")
