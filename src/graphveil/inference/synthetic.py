@@ -1,9 +1,9 @@
 """Synthetic rows from a release: to write code on, to teach with, to fill a form; not to draw conclusions from.
 
 Rows are Gaussian with the released mean and covariance, brought back to what the codebook says a cell can be: numbers
-are clamped to their bounds (and rounded, where they are whole), a logarithm is undone, an ordered scale takes its nearest
-level. A category takes the level whose latent indicator is largest, after shifts that give every level its released
-share.
+are clamped to their bounds (and rounded, where they are whole), a logarithm is undone, an ordered scale takes its
+nearest level. A category takes the level whose latent indicator is largest, after shifts that give every level its
+released share.
 """
 
 from collections.abc import Callable
