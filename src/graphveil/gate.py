@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 from graphveil._memory import check_memory
 from graphveil.exceptions import SourceError
 from graphveil.ledger.account import Account, GroupAccount, LedgerLike
-from graphveil.released.answers import Answer
+from graphveil.released.answers import Answer, released_count
 from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
@@ -31,7 +31,7 @@ from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent, collision_probability
 from graphveil.spec.grouping import Grouping
 from graphveil.spec.options import ReleaseOptions
-from graphveil.spec.queries import Query
+from graphveil.spec.queries import Query, RowCount
 from graphveil.spec.rounding import float_round_up
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ def release(
     Guarantee
     ---------
     Unless seeded, the result is (ε, δ)-differentially private against replacing all rows of one person, in exact
-    integer arithmetic, with n public. No message, warning or repr contains a number computed from rows before noise.
+    integer arithmetic, with n public; with ``neighbours="add-remove"``, against adding or removing one person. No
+    message, warning or repr contains a number computed from rows before noise.
 
     Examples
     --------
@@ -229,7 +230,7 @@ class _Gate:
 
         self.domain, self.answers = domain, list[Answer]()
         self._options, self._account, self._noise = options, account, noise
-        self._several = options.adaptive or domain.wants_private_norm
+        self._several = options.adaptive or domain.wants_private_norm or domain.hides_count
         self._evaluator = Evaluator(source, domain, options.augment, adaptive=options.adaptive, progress=progress)
 
     @property
@@ -237,7 +238,7 @@ class _Gate:
         return self._evaluator.space
 
     def count(self) -> int:
-        return self._evaluator.count()
+        return released_count(self.answers)[0] if self.domain.hides_count else self._evaluator.count()
 
     def use(self, domain: Domain) -> None:
         self.domain = domain
@@ -265,8 +266,8 @@ class _Gate:
         if not self._several:
             collisions = 0.0 if domain.person is None else collision_probability(self.count())
             mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(collisions))
-        rounds, n, people = "adaptive" if options.adaptive else "one", self.count(), domain.rows_per_person
-        facts = (options.mechanism, rounds, n, people, domain.neighbours)
+        rounds, n = "adaptive" if options.adaptive else "one", None if domain.hides_count else self.count()
+        facts = (options.mechanism, rounds, n, domain.rows_per_person, domain.neighbours)
         by_person = domain.person is not None
         self._account.charge(ReleaseEvent(budget, mu, eta, *facts, seeded=self._noise.seeded, by_person=by_person))
 
@@ -277,7 +278,7 @@ class _Gate:
         # Drawn first: should the sampler fail, no exact number stands in a variable that a reporter could print.
         drawn = draw_noise(step, self._noise)
         exact = statistic.answer(query)
-        factor, values = query.unit_factor(self.space, self.count()), {}
+        factor, values = 1.0 if isinstance(query, RowCount) else query.unit_factor(self.space, self.count()), {}
         try:
             for group in step.groups:
                 noisy = _on_lattice(exact[group.name], step.lattice) + drawn[group.name].astype(object)

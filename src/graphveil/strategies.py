@@ -17,6 +17,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.privacy import calibration
 from graphveil.privacy.mechanisms import check_room, paper_step, step_for
 from graphveil.recovery.adaptive_protocol import adaptive_rounds
+from graphveil.recovery.private_count import count_query, mu_after_count
 from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
 from graphveil.released.answers import Answer
@@ -28,6 +29,7 @@ from graphveil.spec.row_space import RowSpace
 
 __all__ = ["PrivateQueries", "Strategy"]
 
+_SURELY = 40.0  # standard deviations that a Gaussian exceeds with probability 2⁻¹¹⁵⁹
 _MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
 
 
@@ -45,7 +47,7 @@ class PrivateQueries(Protocol):
         ...
 
     def count(self) -> int:
-        """Number of rows; public."""
+        """Number of rows: public, or the one that was released."""
         ...
 
     def use(self, domain: Domain) -> None:
@@ -77,9 +79,12 @@ class Strategy:
         self._mu = calibration.analytic_mu(options.budget)
         # What two people taken for one may cost comes off first; then every step gets an equal part.
         eta = calibration.grid_eta_budget(options.budget)
-        collisions = 0.0 if rows.domain.person is None else collision_probability(rows.count())
-        if collisions > eta / 2.0:
-            raise InvalidParameter("There are too many people for this budget: choose a larger delta.")
+        self._most_collisions = collisions = eta / 2.0
+        if rows.domain.person is None:
+            collisions = 0.0
+        elif not rows.domain.hides_count:  # else their number is checked when a noisy one is known
+            self._check_collisions(rows.count())
+            collisions = collision_probability(rows.count())
         self._eta = (eta - collisions) / _MOST_STEPS
 
     def run(self) -> None:
@@ -88,6 +93,8 @@ class Strategy:
         if options.adaptive or domain.wants_private_norm:
             bounded = domain.bounds is not None
             check_room(domain.require_n_features(), cells=bounded, mu=self._mu, allowed_eta=self._eta)
+        if domain.hides_count:
+            self._count_privately()
         if domain.wants_private_norm:
             self._find_norm()
         if options.adaptive:
@@ -96,6 +103,17 @@ class Strategy:
             self._ask_as_in_the_paper()
         else:
             self._ask([(Moments(self._rows.domain.radius), 1.0)])
+
+    def _check_collisions(self, n_people: float) -> None:
+        if collision_probability(n_people) > self._most_collisions:
+            raise InvalidParameter("There are too many people for this budget: choose a larger delta.")
+
+    def _count_privately(self) -> None:
+        """Spend a little on the number of people; from now on it is what was released."""
+        (answer,) = self._ask(count_query())
+        if self._rows.domain.person is not None:
+            self._check_collisions(self._rows.count() + _SURELY * answer.sd("count"))
+        self._mu = mu_after_count(self._mu)
 
     def _find_norm(self) -> None:
         """Spend a little on a bound of the rows' norm, and clip rows to it from now on."""
@@ -109,8 +127,14 @@ class Strategy:
         rows, domain = self._rows, self._rows.domain
         with rows.cached():
             facts = (rows.space.n_features, rows.count(), rows.space.known_lattice, domain.radius)
-            centred, window = self._options.augment is None, rows.space.window
-            inputs = ProtocolInputs(*facts, self._mu, domain.rows_per_person, centred=centred, window=window)
+            inputs = ProtocolInputs(
+                *facts,
+                self._mu,
+                domain.rows_per_person,
+                centred=self._options.augment is None,
+                window=rows.space.window,
+                hides_count=domain.hides_count,
+            )
             run_protocol(adaptive_rounds(inputs), self._ask)
 
     def _ask(self, asked: QueryBatch) -> list[Answer]:

@@ -6,7 +6,7 @@ the proof does not need them inside, so that a clip that is skipped on any path 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class KnownRows:
 
     rows: "NDArray[np.float64]"
     codes: "NDArray[np.intp] | None" = None
+    people: "NDArray[np.int64] | None" = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,7 @@ class Pair:
         source = self.source_factory(self, known)
         labels = self.augment if isinstance(self.augment, Labels) else None
         options = {"adaptive": False, "assume_centered": self.augment is None, "labels": labels} | self.options
-        return release(source, domain=self.domain, budget=budget, **options)
+        return release(source, domain=self.domain, budget=budget, person=known.people, **options)
 
 
 def pair_named(name: Any) -> Pair:
@@ -102,6 +103,16 @@ def _spread(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
     return np.asarray(lengths[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
+def _person(row: list[float], m: int, others: int = 1, *, present: bool = True) -> KnownRows:
+    """Somebody with m rows, all the same, and others with one row of zeros each; or the others alone."""
+    rows = np.vstack([np.tile(row, (m if present else 0, 1)), np.zeros((others, len(row)))])
+    return KnownRows(rows, people=np.append(np.zeros(m if present else 0, np.int64), np.arange(1, others + 1)))
+
+
+def _without_first(known: KnownRows) -> KnownRows:
+    return KnownRows(known.rows[1:])
+
+
 _BOX, _BALL = Domain(bounds=(-1.0, 1.0)), Domain(data_norm=1.0)
 _CORNER, _OTHER_CORNER, _NOTHING = _known([3.0, 3.0]), _known([3.0, -3.0]), [0.0, 0.0]
 _NAN, _HUGE = math.nan, 1e300
@@ -109,6 +120,7 @@ _ONES, _ZEROS = np.ones((2047, 2)), np.zeros((2047, 2))
 _RING = _spread(np.full(1023, 0.3))  # none but the row in question is shortened
 _TAILED = _spread(0.1 / np.sqrt(np.linspace(1e-3, 1.0, 1023)))  # many are, and the excess is asked for
 _ADAPTIVE = {"adaptive": True}
+_ADDED, _ADDED_BALL = (replace(domain, neighbours="add-remove") for domain in (_BOX, _BALL))
 
 PAIRS = {
     # Theorem 1 is an equality for orthogonal rows of full length; theorem 2 also where a row vanishes.
@@ -122,6 +134,16 @@ PAIRS = {
         KnownRows(np.full((2, 2), 3.0)),
         KnownRows(np.array([[3.0, -3.0]] * 2)),
         Domain(bounds=(-1.0, 1.0), rows_per_person=2),
+    ),
+    # Theorem 13: somebody with five rows moves moments as far as one row does; nobody else moves with them.
+    "people": Pair(_person([3.0, 3.0], 5), _person([3.0, -3.0], 2), _BOX),
+    "adaptive people": Pair(_person([3.0, 3.0], 5, 400), _person(_NOTHING, 3, 400), _BOX, Constant(), _ADAPTIVE),
+    # Theorem 14: a row of full length that is there or not; the count moves too.
+    "added": Pair(_without_first(_CORNER), _CORNER, _ADDED),
+    "added mean": Pair(_without_first(_known([5.0, 0.0])), _known([5.0, 0.0]), _ADDED_BALL, Constant()),
+    "added people": Pair(_person(_NOTHING, 5, present=False), _person([3.0, 3.0], 5), _ADDED),
+    "adaptive added": Pair(
+        _without_first(_known([3.0, 3.0], _RING)), _known([3.0, 3.0], _RING), _ADDED, Constant(), _ADAPTIVE
     ),
     # Theorem 8: (k, c) and (l, c) are orthogonal when k·l = -c², here -1/2.
     "mean": Pair(_known([5.0, 0.0]), _known([-2.5, 2.5 * math.sqrt(3.0)]), _BALL, Constant()),

@@ -32,9 +32,10 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
         The guarantee to attack. Large ones need fewer runs.
     pair : str, default "orthogonal"
         Which neighbouring data sets, and which kind of input: "orthogonal", "vanishing", "missing", "one column", "long
-        rows", "huge rows", "two rows a person", "mean", "labels", "frame", "batches", "collected", "paper", "private
-        norm", "adaptive", "adaptive mean", "adaptive cells" or "adaptive long rows". The paper's mechanism is proved up
-        to ε = 1 only; a private norm needs ε of at least 1 with so few rows.
+        rows", "huge rows", "two rows a person", "mean", "labels", "people", "adaptive people", "added", "added mean",
+        "added people", "adaptive added", "frame", "batches", "collected", "paper", "private norm", "adaptive",
+        "adaptive mean", "adaptive cells" or "adaptive long rows". The paper's mechanism is proved up to ε = 1 only; a
+        private norm needs ε of at least 1 with so few rows.
     runs : int, default 20000
         Releases of each data set: about a millisecond each, with adaptive rounds about twenty. With too few, not even
         perfect guesses could prove the claim wrong, and the verdict says so.
@@ -81,6 +82,7 @@ def _play(pair: Pair, budget: Budget, runs: int) -> tuple[float, AttackObservati
         for side, known in enumerate((pair.without, pair.within)):
             made = pair.release(known, budget)
             ratios[side, run] = attacker.log_likelihood_ratio(made)
-            numbers.append(np.concatenate(list(made.answers[0].values.values())) / made.answers[0].factor)
+            first = made.answers[1 if made.event.hides_count else 0]  # after the count, if there is one
+            numbers.append(np.concatenate(list(first.values.values())) / first.factor)
     table = np.array(numbers)
     return made.event.charged_mu, AttackObservations(ratios[0], table[0::2]), AttackObservations(ratios[1], table[1::2])

@@ -26,6 +26,7 @@ _HEAD = """\
 # The most records that any one person has. Several visits are several records: 1 only if everybody has one.
 # Or, better, the column that says whose record it is (it is not released): person = "patient_id"
 rows_per_person = "?"
+# If being in the table is itself a secret, and with it how many people there are: neighbours = "add-remove"
 
 [bounds]
 """
@@ -83,8 +84,11 @@ def template(
     emit(as_json, facts, lambda out: echo(out, said), kept=True)
 
 
-def read_domain(path: Path, person: str | None = None) -> "Domain":
-    """The domain that a filled-in file describes; ``person`` is the column that says whose record it is."""
+def read_domain(path: Path, person: str | None = None, neighbours: str | None = None) -> "Domain":
+    """The domain that a filled-in file describes.
+
+    ``person``, the column that says whose record it is, and ``neighbours`` count more than what the file says.
+    """
     from graphveil.exceptions import InvalidParameter
     from graphveil.spec.domain import Domain
 
@@ -93,10 +97,10 @@ def read_domain(path: Path, person: str | None = None) -> "Domain":
     except (ValueError, RecursionError) as error:  # bad TOML, bad UTF-8, a number of too many digits, endless brackets
         where = f": {shortened(str(error))}" if isinstance(error, tomllib.TOMLDecodeError) else ""
         raise CliError(f"{path} is not a TOML file{where}. Make one with `graphveil bounds template`.") from None
-    odd = set(content) - {"rows_per_person", "person", "bounds"}
+    odd = set(content) - {"rows_per_person", "person", "neighbours", "bounds"}
     if odd or not isinstance(content.get("bounds"), dict) or not content["bounds"]:
         what = f"it has {shortened(', '.join(sorted(odd)))}" if odd else "it has no columns under [bounds]"
-        raise CliError(f"{path} must have rows_per_person or person, and [bounds] only; {what}.")
+        raise CliError(f"{path} must have rows_per_person or person, neighbours, and [bounds] only; {what}.")
     person = person or content.get("person")
     if person is None and content.get("rows_per_person", "?") == "?":
         raise CliError(
@@ -106,9 +110,8 @@ def read_domain(path: Path, person: str | None = None) -> "Domain":
     for name, pair in content["bounds"].items():
         _check_pair(path, name, pair)
     try:
-        if person is not None:
-            return Domain(bounds=content["bounds"], person=person)
-        return Domain(bounds=content["bounds"], rows_per_person=content["rows_per_person"])
+        whose = {"rows_per_person": content["rows_per_person"]} if person is None else {"person": person}
+        return Domain(bounds=content["bounds"], neighbours=neighbours or content.get("neighbours", "replace"), **whose)
     except InvalidParameter as error:
         raise CliError(f"{path}: {error}") from None
 

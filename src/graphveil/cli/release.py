@@ -55,6 +55,10 @@ def release(
             help="Release each group of records by itself, for one charge; who belongs to which group is then public.",
         ),
     ] = None,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(help='What is hidden: "replace", a person\'s records, or "add-remove", being in the table too.'),
+    ] = None,
     key: Annotated[
         str | None,
         typer.Option(help="A name for this release; with it, the command can be run again and is charged once."),
@@ -86,7 +90,7 @@ def release(
                 "nothing.)"
             )
         account = _Account(open_ledger(ledger), dataset, check_outputs)
-    domain, budget = read_domain(bounds, person), Budget(epsilon, delta)
+    domain, budget = read_domain(bounds, person, neighbours), Budget(epsilon, delta)
     if account is None or key is None or not account.knows(key):  # else the release that it holds is asked for again
         check_outputs()
     with _once_charged(account, as_json):

@@ -77,8 +77,8 @@ class Account:
         from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
 
         mu, eta, person = analytic_mu(options.budget), grid_eta_budget(options.budget), options.domain.rows_per_person
-        by_person = options.domain.person is not None
-        facts = (options.budget, mu, eta, "default", "one", 1, person, "replace")
+        by_person, n = options.domain.person is not None, None if options.domain.hides_count else 1
+        facts = (options.budget, mu, eta, "default", "one", n, person, options.domain.neighbours)
         expected = ReleaseEvent(*facts, seeded=False, by_person=by_person)
         check_affordable(self._dataset, expected)
 
@@ -221,7 +221,7 @@ class GroupAccount:
 
 def _warn_of_large_delta(event: ReleaseEvent) -> None:
     n, delta = min(event.counts) if isinstance(event, GroupedEvent) else event.n_samples, event.budget.delta
-    if delta >= 1.0 / n:
+    if n is not None and delta >= 1.0 / n:  # where it is secret, whether there is a warning would tell
         warn_caller(
             f"delta={format_exact(delta)} is at least 1/n for n={n} records: a mechanism that publishes one record at "
             "random would satisfy it. Choose delta well below 1/n.",

@@ -91,7 +91,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
         format_exact(event.budget.delta),
         format_round_up(event.charged_mu, 6) + (" (seeded)" if event.seeded else ""),
         event.rounds,
-        str(event.n_samples),
+        "secret" if event.n_samples is None else str(event.n_samples),
         entry.key or "",
         entry.state,
     )

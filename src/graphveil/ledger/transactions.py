@@ -14,7 +14,7 @@ from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerDamaged, Ledg
 from graphveil.ledger.hash_chain import Chain, checksum_of, seal, unseal
 from graphveil.ledger.history import Entry
 from graphveil.ledger.schema import datasets, events, ledgers, releases
-from graphveil.privacy.composition import Balance, compute_spent, largest_epsilon
+from graphveil.privacy.composition import Balance, compute_spent, largest_epsilon, person_in
 from graphveil.released.grouped import GroupedRelease, read_any_release
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
@@ -118,7 +118,8 @@ def check_fits(connection: Connection, account: Any, event: ReleaseEvent) -> Bal
     if not balance.adds_up:
         raise LedgerError(
             f"{account.name!r} has releases that protect people with all their records (person=) and others that "
-            "protect a given number of records; what these cost one person cannot be added up. Nothing was charged. "
+            "protect a given number of records, or people who are replaced in some and added or removed in others "
+            "(neighbours=); what these cost one person cannot be added up. Nothing was charged. "
             "Release in the same way as before, or open another account if these are other people."
         )
     if not event.seeded and not balance.keeps(budget):
@@ -246,7 +247,7 @@ def _exceeded_error(dataset: str, budget: Budget, before: Balance, event: Releas
         return BudgetExceeded(f"{start}A seeded release was made of it: nothing of it is private, nothing is left.")
     if not before.plus(event).keeps_eta(budget):
         return BudgetExceeded(f"{start}The lattice terms of its releases, times e^epsilon, have used up their part.")
-    left = largest_epsilon(before, budget, event.rows_per_person)
+    left = largest_epsilon(before, budget, person_in(event))
     spent = format_round_up(compute_spent(before, budget).epsilon, 4)
     advice = f"epsilon = {format_round_down(left, 4)} would fit" if left > 0.0 else "nothing more would fit"
     return BudgetExceeded(f"{start}Spent so far: epsilon = {spent}; at delta = {format_exact(budget.delta)}, {advice}.")

@@ -21,15 +21,19 @@ from graphveil.spec.rounding import float_round_up, format_exact, format_round_d
 
 __all__ = [
     "ALL_ROWS",
+    "ALL_ROWS_ADDED",
     "Balance",
     "PrivacySpend",
     "check_room_for_releases",
     "compute_remaining",
     "compute_spent",
     "largest_epsilon",
+    "person_in",
 ]
 
-ALL_ROWS = 0  # stands for the rows of a person, however many, where a column told whose they are
+# What one person is in a release, as a number: k for up to k rows that are replaced, -k for k rows that are added or
+# removed. However many rows there are, where a column told whose they are:
+ALL_ROWS, ALL_ROWS_ADDED = 0, -(2**21)
 _LEAST_RELEASES = 100  # that the lattice's share of a total budget must have room for
 
 
@@ -62,7 +66,7 @@ class PrivacySpend:
 
 @dataclass(frozen=True)
 class Balance:
-    """Exact sums over events: Σμ² and Ση for every ``rows_per_person`` that was declared, and how many were seeded.
+    """Exact sums over events: Σμ² and Ση for everything that one person was in them, and how many were seeded.
 
     Guarantee
     ---------
@@ -76,29 +80,33 @@ class Balance:
         """The balance after ``event``."""
         if event.seeded:
             return Balance(self.sums, self.seeded + 1)
-        return self.plus_amount(event.mu, event.eta, ALL_ROWS if event.by_person else event.rows_per_person)
+        return self.plus_amount(event.mu, event.eta, person_in(event))
 
-    def plus_amount(self, mu: float, eta: float, rows_per_person: int) -> "Balance":
-        """The balance after an unseeded event of this cost."""
-        mu_square, eta_sum = self.sums.get(rows_per_person, (Fraction(0), Fraction(0)))
-        changed = {rows_per_person: (mu_square + Fraction(mu) ** 2, eta_sum + Fraction(eta))}
+    def plus_amount(self, mu: float, eta: float, person: int) -> "Balance":
+        """The balance after an unseeded event of this cost; ``person`` is what :func:`person_in` says of it."""
+        mu_square, eta_sum = self.sums.get(person, (Fraction(0), Fraction(0)))
+        changed = {person: (mu_square + Fraction(mu) ** 2, eta_sum + Fraction(eta))}
         return Balance({**self.sums, **changed}, self.seeded)
 
     @property
-    def rows_per_person(self) -> int:
-        """The most rows that any release allowed a person: those are the people whom the balance speaks of."""
-        return max(self.sums, default=1)
+    def person(self) -> int:
+        """With the most rows that any release allowed a person: those are the people whom the balance speaks of."""
+        return max(self.sums, key=abs, default=1)
 
     @property
     def mu_square(self) -> Fraction:
         """Σμ² of everything together; a release for people with k rows costs one with K rows ⌈K/k⌉ times its μ."""
-        most = self.rows_per_person
+        most = self.person
         return sum((mu_square * _times(most, k) ** 2 for k, (mu_square, _) in self.sums.items()), Fraction(0))
 
     @property
     def adds_up(self) -> bool:
-        """False where some releases protect people with all their rows, and others so many rows of them."""
-        return ALL_ROWS not in self.sums or len(self.sums) == 1
+        """False where some releases protect people with all their rows, and others so many rows of them.
+
+        False too where people are replaced in some, and added or removed in others.
+        """
+        some = ALL_ROWS in self.sums or ALL_ROWS_ADDED in self.sums
+        return len(self.sums) <= 1 or (not some and len({person > 0 for person in self.sums}) == 1)
 
     @property
     def eta(self) -> Fraction:
@@ -126,8 +134,20 @@ class Balance:
         return cls(sums, int(content["seeded"]))
 
 
-def _times(most: int, rows_per_person: int) -> int:
-    return 1 if most == rows_per_person else -(-most // rows_per_person)
+def person_in(event: ReleaseEvent) -> int:
+    """What one person is in an event.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/ledger.md``.
+    """
+    if event.by_person:
+        return ALL_ROWS_ADDED if event.hides_count else ALL_ROWS
+    return -event.rows_per_person if event.hides_count else event.rows_per_person
+
+
+def _times(most: int, rows: int) -> int:
+    return 1 if most == rows else -(-most // rows)
 
 
 def check_room_for_releases(budget: Budget) -> None:
@@ -150,17 +170,17 @@ def compute_spent(balance: Balance, budget: Budget) -> PrivacySpend:
 
 def compute_remaining(balance: Balance, budget: Budget) -> PrivacySpend:
     """The largest release that still fits, at the budget's δ."""
-    epsilon = largest_epsilon(balance, budget, balance.rows_per_person)
+    epsilon = largest_epsilon(balance, budget, balance.person)
     mu = analytic_mu(Budget(epsilon, budget.delta)) if epsilon > 0.0 else 0.0
     return PrivacySpend(mu, epsilon, budget.delta, balance.seeded > 0, is_left=True)
 
 
-def largest_epsilon(balance: Balance, budget: Budget, rows_per_person: int) -> float:
+def largest_epsilon(balance: Balance, budget: Budget, person: int) -> float:
     """Largest ε for which a release at the budget's δ still fits, rounded down; zero when none does."""
 
     def fits(epsilon: float) -> bool:
         asked = Budget(epsilon, budget.delta)
-        return balance.plus_amount(analytic_mu(asked), grid_eta_budget(asked), rows_per_person).keeps(budget)
+        return balance.plus_amount(analytic_mu(asked), grid_eta_budget(asked), person).keeps(budget)
 
     high = epsilon = budget.epsilon
     while not fits(epsilon):

@@ -3,6 +3,9 @@
 ``default``: N(0, σ²) on svec and on the trace, which costs nothing more. In entries of the matrix that is σ on the
 diagonal, σ/√2 above it, σ on the trace. Means, squares and counts get the same noise on every coordinate.
 
+Where the number of people is secret, one person more moves answers less than one person replaced, but the trace is not
+free: it is left out, and the rest has noise that is smaller by √2 (``privacy/proofs/add_remove.md``, theorem 14).
+
 ``paper``: Algorithm 1 of Su, Guo and Zhang, β on every entry of the triangle, classical calibration, no trace.
 """
 
@@ -17,7 +20,16 @@ from graphveil.privacy.noise import NoiseSource
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import GaussianStep, NoiseGroup
 from graphveil.spec.quantization import CELL_LEVELS
-from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
+from graphveil.spec.queries import (
+    CellCounts,
+    ClippedTail,
+    ColumnMeans,
+    ColumnSquares,
+    Moments,
+    NormCounts,
+    Query,
+    RowCount,
+)
 from graphveil.spec.row_space import RowSpace
 
 if TYPE_CHECKING:
@@ -39,7 +51,7 @@ def step_for(query: Query, space: RowSpace, rows_per_person: int, mu: float, all
 
     Guarantee
     ---------
-    Proofs: ``privacy/proofs/sensitivity.md``, ``privacy/proofs/columns.md``.
+    Proofs: ``privacy/proofs/sensitivity.md``, ``privacy/proofs/columns.md``, ``privacy/proofs/add_remove.md``.
     """
     return _STEPS[type(query)](query, space, rows_per_person, mu, allowed_eta)
 
@@ -48,13 +60,14 @@ def _moment_law(
     query: Moments | ClippedTail, space: RowSpace, rows_per_person: int, mu: float, allowed_eta: float
 ) -> GaussianStep:
     lattice, layout = query.geometry(space)
-    delta = calibration.inflate_sensitivity(sensitivity.moment_sensitivity(lattice.total_square, rows_per_person))
+    bound = sensitivity.added_moment_sensitivity if space.hides_count else sensitivity.moment_sensitivity
+    delta = calibration.inflate_sensitivity(bound(lattice.total_square, rows_per_person))
     sd = calibration.calibrate_sd(delta, mu)
     above = sd / math.sqrt(2.0) * (1.0 + 2.0**-50)  # rounded up: √2 times it is at least sd
     groups = (
         NoiseGroup("diagonal", layout.n_diagonal, sd),
         NoiseGroup("off_diagonal", layout.n_off_diagonal, above),
-        NoiseGroup("trace", 1, sd),
+        *([] if space.hides_count else [NoiseGroup("trace", 1, sd)]),
     )
     return calibration.calibrate_step(delta, groups, mu, allowed_eta)
 
@@ -67,21 +80,32 @@ def _equal_law(name: str, count: int, delta: float, mu: float, allowed_eta: floa
     )
 
 
+def _count_law(query: RowCount, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
+    return _equal_law("count", 1, sensitivity.added_count_sensitivity(rows_per_person), *budget)
+
+
 def _norm_law(query: NormCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
-    delta = space.weight_unit * sensitivity.histogram_sensitivity(rows_per_person)
+    bound = sensitivity.added_count_sensitivity if space.hides_count else sensitivity.histogram_sensitivity
+    delta = space.weight_unit * bound(rows_per_person)
     return _equal_law("counts", query.edges.size + 1, delta, *budget)
 
 
 def _cell_law(query: CellCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
     count = query.columns.size * sum(2**level for level in CELL_LEVELS)
-    delta = space.weight_unit * sensitivity.cell_sensitivity(query.columns.size, rows_per_person)
+    bound = sensitivity.added_cell_sensitivity if space.hides_count else sensitivity.cell_sensitivity
+    delta = space.weight_unit * bound(query.columns.size, rows_per_person)
     return _equal_law("cells", count, delta, *budget)
 
 
 def _mean_law(query: ColumnMeans, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
     which = query.columns.astype(int)
-    widths, weights = _integers((query.high - query.low)[which]), _integers(query.weights)
-    delta = sensitivity.mean_sensitivity(widths, weights, space.known_lattice.row_square, rows_per_person)
+    row_square, weights = space.known_lattice.row_square, _integers(query.weights)
+    if space.hides_count:
+        reaches, middle = _integers((query.high - query.middle)[which]), _integers(query.middle)
+        delta = sensitivity.added_mean_sensitivity(reaches, weights, middle, row_square, rows_per_person)
+    else:
+        widths = _integers((query.high - query.low)[which])
+        delta = sensitivity.mean_sensitivity(widths, weights, row_square, rows_per_person)
     return _equal_law("means", which.size, space.weight_unit * delta, *budget)
 
 
@@ -89,12 +113,14 @@ def _square_law(query: ColumnSquares, space: RowSpace, rows_per_person: int, *bu
     which = query.columns.astype(int)
     farthest = np.maximum(query.high - query.centre, query.centre - query.low)
     reaches, weights, centre = (_integers(v) for v in (farthest[which], query.weights, query.centre))
-    delta = sensitivity.square_sensitivity(reaches, weights, centre, space.known_lattice.row_square, rows_per_person)
+    bound = sensitivity.added_square_sensitivity if space.hides_count else sensitivity.square_sensitivity
+    delta = bound(reaches, weights, centre, space.known_lattice.row_square, rows_per_person)
     return _equal_law("squares", which.size, space.weight_unit * delta, *budget)
 
 
 # What each query costs.
 _STEPS: dict[type[Query], Callable[..., GaussianStep]] = {
+    RowCount: _count_law,
     ColumnMeans: _mean_law,
     ColumnSquares: _square_law,
     CellCounts: _cell_law,

@@ -1,4 +1,4 @@
-"""How far each answer can move when one person's rows are replaced.
+"""How far each answer can move when one person's rows are replaced, or when one person is added.
 
 Rows are integers here (``spec/quantization.py``), and so are the parameters of the questions: these are statements
 about integers, computed in Python integers and rounded up once.
@@ -10,7 +10,18 @@ from collections.abc import Sequence
 from graphveil.spec.quantization import CELL_LEVELS
 from graphveil.spec.rounding import sqrt_round_up
 
-__all__ = ["cell_sensitivity", "histogram_sensitivity", "mean_sensitivity", "moment_sensitivity", "square_sensitivity"]
+__all__ = [
+    "added_cell_sensitivity",
+    "added_count_sensitivity",
+    "added_mean_sensitivity",
+    "added_moment_sensitivity",
+    "added_square_sensitivity",
+    "cell_sensitivity",
+    "histogram_sensitivity",
+    "mean_sensitivity",
+    "moment_sensitivity",
+    "square_sensitivity",
+]
 
 
 def moment_sensitivity(total_square: int, rows_per_person: int) -> float:
@@ -73,3 +84,67 @@ def cell_sensitivity(n_columns: int, rows_per_person: int) -> float:
     Proof: ``privacy/proofs/columns.md`` (theorem 10).
     """
     return sqrt_round_up(2 * n_columns * len(CELL_LEVELS) * rows_per_person**2)
+
+
+# ------------------------------------------------------------------ one person more, or less
+def added_moment_sensitivity(total_square: int, rows_per_person: int) -> float:
+    """L2 norm of svec kkᵀ for ‖k‖² ≤ ``total_square``, without the trace, which would cost as much again.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/add_remove.md`` (theorem 14).
+    """
+    return sqrt_round_up((rows_per_person * total_square) ** 2)
+
+
+def added_mean_sensitivity(
+    reaches: Sequence[int], weights: Sequence[int], middle: Sequence[int], row_square: int, rows_per_person: int
+) -> float:
+    """L2 norm of weight·(clip(k) - middle), where |clip(k) - middle| ≤ reach column by column.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/add_remove.md`` (theorem 14).
+    """
+    window = sum((weight * reach) ** 2 for weight, reach in zip(weights, reaches, strict=True))
+    ball = _distance_in_ball(row_square, middle)
+    return sqrt_round_up(rows_per_person**2 * min(window, (max(weights) * ball) ** 2))
+
+
+def added_square_sensitivity(
+    reaches: Sequence[int], weights: Sequence[int], centre: Sequence[int], row_square: int, rows_per_person: int
+) -> float:
+    """L2 norm of weight·(clip(k) - centre)².
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/add_remove.md`` (theorem 14).
+    """
+    window = sum((weight * reach**2) ** 2 for weight, reach in zip(weights, reaches, strict=True))
+    ball = _distance_in_ball(row_square, centre) ** 2
+    return sqrt_round_up(rows_per_person**2 * min(window, (max(weights) * ball) ** 2))
+
+
+def added_count_sensitivity(rows_per_person: int) -> float:
+    """Of counts into which every row enters once, and of the number of rows itself.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/add_remove.md`` (theorem 14).
+    """
+    return float(rows_per_person)
+
+
+def added_cell_sensitivity(n_columns: int, rows_per_person: int) -> float:
+    """L2 norm of what one row adds to counts once per column and level.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/add_remove.md`` (theorem 14).
+    """
+    return sqrt_round_up(n_columns * len(CELL_LEVELS) * rows_per_person**2)
+
+
+def _distance_in_ball(row_square: int, point: Sequence[int]) -> int:
+    """How far a row can be from a point, at most; both roots rounded up."""
+    return math.isqrt(row_square) + 1 + math.isqrt(sum(c * c for c in point)) + 1

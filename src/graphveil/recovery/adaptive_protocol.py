@@ -31,7 +31,7 @@ from graphveil.recovery.column_scales import Bulk, Columns, column_rounds, count
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
-from graphveil.recovery.shrinkage import DETECTION, Denoised, denoise, positive_upward_biased, refined_trace_sd
+from graphveil.recovery.shrinkage import DETECTION, Denoised, denoise, positive_upward_biased
 from graphveil.released.answers import Answer
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MAX_SQUARE, MomentLayout
@@ -261,7 +261,7 @@ def _update_estimate(
     result = denoise(
         whitened / along[:, None] / along,
         sd,
-        trace_sd=refined_trace_sd(sd, p),
+        trace_sd=inputs.trace_sd(sd),
         n_samples=n if first else None,
         detection=DETECTION if first else 0.0,  # later, the error of the round before is certainly there
         last=last,

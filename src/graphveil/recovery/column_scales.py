@@ -52,7 +52,9 @@ def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer],
     p, lattice = inputs.n_features, inputs.lattice
     columns, mean_sd, spent = _columns_before_answers(inputs), np.zeros(p), 0.0
     if not inputs.centred:
-        columns, mean_sd = yield from _means(columns, lattice, PROTOCOL.mean_share, np.arange(p))
+        columns, mean_sd = yield from _means(
+            columns, lattice, PROTOCOL.mean_share, np.arange(p), hides_count=inputs.hides_count
+        )
         spent += PROTOCOL.mean_share
     if not inputs.has_bounds:
         return columns, 1.0 - spent
@@ -80,7 +82,7 @@ def _columns_before_answers(inputs: ProtocolInputs) -> Columns:
 
 
 def _means(
-    columns: Columns, lattice: RowGrid, share: float, which: NDArray[np.intp]
+    columns: Columns, lattice: RowGrid, share: float, which: NDArray[np.intp], *, hides_count: bool
 ) -> Generator[QueryBatch, list[Answer], tuple[Columns, Vector]]:
     """Means of some columns, each with noise in proportion to its window."""
     widths = (columns.high - columns.low)[which]
@@ -89,6 +91,8 @@ def _means(
     (answer,) = yield [(query, share)]
     location, sd = columns.location.copy(), np.zeros(columns.location.size)
     steps = np.rint(answer.values["means"] / weights / lattice.unit)
+    if hides_count:  # it was about the middle
+        steps = steps + query.middle[which]
     location[which] = np.clip(steps, columns.low[which], columns.high[which]) * lattice.unit
     sd[which] = answer.sd("means") / weights
     return replace(columns, location=location), sd

@@ -18,6 +18,7 @@ from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.moment_intervals import column_numbers, column_table, correlation_intervals
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.recovery.parameters import PROTOCOL
+from graphveil.recovery.private_count import COUNT_ROUNDS, mu_after_count
 from graphveil.recovery.private_norm import NORM_ROUNDS, mu_after_norm
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
 from graphveil.recovery.shrinkage import DETECTION, denoise, refined_trace_sd
@@ -205,7 +206,7 @@ def estimate_release(release: Release) -> Estimate:
                 release, estimate.covariance * scale, 1.0 / release.n_samples, half * estimate.shift
             ),
             location_shift=half * estimate.shift,
-            relative_sd=estimate.relative_sd,
+            relative_sd=np.hypot(estimate.relative_sd, release.count_sd / release.n_samples),
             fourth_moment=estimate.fourth,
             undetermined=estimate.undetermined,
             flat=estimate.denoised.flat,
@@ -225,7 +226,10 @@ def estimate_release(release: Release) -> Estimate:
     result = denoise(
         release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=DETECTION
     )
-    relative_sd = sd / np.diag(result.matrix)
+    counted = release.count_sd / release.n_samples
+    relative_sd = np.hypot(sd / np.diag(result.matrix), counted)
+    # The square of a mean that is far from the middle of the bounds is divided by a noisy number too.
+    mean = release.moment_center - centre
     return Estimate(
         covariance=result.matrix * scale,
         location=_clamp_to_bounds(release, release.moment_center),
@@ -240,7 +244,11 @@ def estimate_release(release: Release) -> Estimate:
         saturated=_fills_norm(release, result.matrix, (release.moment_center - centre) / half),
         columns=release.columns,
         noisy=NoisyCovariance(
-            release.second_moment, ((np.diag(half), sd),), result.matrix * scale, 1.0 / release.n_samples
+            release.second_moment,
+            ((np.diag(half), sd),),
+            result.matrix * scale,
+            1.0 / release.n_samples,
+            (counted * np.outer(mean, mean)) ** 2,
         ),
     )
 
@@ -326,6 +334,8 @@ def _replay(release: Release) -> RoundState:
         raise _another_recipe(release)
     if release.norm_is_private:
         mu, answers = mu_after_norm(mu), answers[NORM_ROUNDS:]
+    if release.event.hides_count:
+        mu, answers = mu_after_count(mu), answers[COUNT_ROUNDS:]
     inputs = ProtocolInputs(
         domain.require_n_features(),
         release.n_samples,
@@ -335,6 +345,7 @@ def _replay(release: Release) -> RoundState:
         release.event.rows_per_person,
         centred=release.augment is None,
         window=RowSpace.of(domain, release.augment, None).window,
+        hides_count=release.event.hides_count,
     )
 
     def recorded(asked: QueryBatch) -> list[Answer]:

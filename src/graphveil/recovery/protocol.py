@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from graphveil._typing import Vector
+from graphveil.recovery.shrinkage import refined_trace_sd
 from graphveil.released.answers import Answer
 from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import Query
@@ -39,6 +40,8 @@ class ProtocolInputs:
         Rows are taken to have mean zero.
     window : pair of arrays, or None
         What each coordinate of a row can be, where that is less than the lattice has.
+    hides_count : bool
+        ``n_samples`` was released with noise, sensitivities are those of one person more, and there are no traces.
     """
 
     n_features: int
@@ -49,10 +52,20 @@ class ProtocolInputs:
     rows_per_person: int
     centred: bool
     window: tuple[Vector, Vector] | None = None
+    hides_count: bool = False
 
     def noise(self, share: float) -> float:
-        """Standard deviation of a sum of sensitivity √2 that gets ``share`` of μ², as a share of the rows."""
-        return float(np.sqrt(2.0) * self.rows_per_person / (self.mu * np.sqrt(share) * self.n_samples))
+        """Standard deviation of a count that gets ``share`` of μ², as a share of the rows.
+
+        Its sensitivity is √2 where people are replaced, and 1 where they are added or removed.
+        """
+        sensitivity = 1.0 if self.hides_count else np.sqrt(2.0)
+        return float(sensitivity * self.rows_per_person / (self.mu * np.sqrt(share) * self.n_samples))
+
+    def trace_sd(self, sd: float) -> float:
+        """Standard deviation of the noise of a trace, from that of its terms."""
+        p = self.n_features
+        return float(sd * np.sqrt(p)) if self.hides_count else refined_trace_sd(sd, p)
 
     @property
     def has_bounds(self) -> bool:

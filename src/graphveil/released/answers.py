@@ -1,5 +1,6 @@
 """One answer: the question, the law of its noise, and the noisy numbers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,10 @@ from numpy.typing import NDArray
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.events import GaussianStep
-from graphveil.spec.queries import Query
+from graphveil.spec.queries import Query, RowCount
 from graphveil.spec.rounding import format_round_up
 
-__all__ = ["Answer"]
+__all__ = ["Answer", "released_count"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,3 +71,11 @@ class Answer:
         values = {name: a for name, a in arrays.items() if not name.startswith("query.")}
         step = GaussianStep.from_dict(facts["step"])
         return cls(Query.rebuild(facts["query"], asked), step, facts["factor"], values)
+
+
+def released_count(answers: Sequence[Answer]) -> tuple[int, float]:
+    """The number of people, or rows, that was released with noise, at least 1, and its standard deviation."""
+    for answer in answers:
+        if isinstance(answer.query, RowCount):
+            return max(1, round(float(answer.values["count"][0]))), answer.sd("count")
+    raise InvalidParameter("a release that hides the number of records must have released a noisy one.")

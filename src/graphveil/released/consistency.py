@@ -12,13 +12,13 @@ from fractions import Fraction
 import numpy as np
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.released.answers import Answer
+from graphveil.released.answers import Answer, released_count
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.gdp import delta_from_mu
 from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Moments, NormCounts, Query, RowCount
 from graphveil.spec.row_space import RowSpace
 
 __all__ = ["check_release"]
@@ -33,6 +33,9 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
     _check_event(event, domain)
     if not event.covers(answer.step for answer in rounds):
         raise InvalidParameter("the rounds of a release must not cost more than was charged.")
+    if event.hides_count != (isinstance(rounds[0].query, RowCount) if rounds else False):
+        raise InvalidParameter("a release hides the number of records exactly if it asks for it first.")
+    n, count_sd = released_count(rounds) if event.n_samples is None else (event.n_samples, 0.0)
     people = event.n_samples if domain.weighs_rows else None
     space = RowSpace.of(domain, augment, None if event.rounds == "adaptive" else augment, people)
     for answer in rounds:
@@ -40,14 +43,15 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
         _check_law(step)
         _check_question(query, domain)
         lattice, layout = query.geometry(space)
-        if {group.name: group.count for group in step.groups} not in _sizes(query, layout):
+        if {group.name: group.count for group in step.groups} not in _sizes(query, layout, event):
             raise InvalidParameter("a round's answer does not have the size of its question.")
-        factor = query.unit_factor(space, event.n_samples)
+        factor = query.unit_factor(space, n)
         if not math.isclose(answer.factor, factor, rel_tol=_ROUNDING):
             raise InvalidParameter("a round's factor is not the one of its question and the number of records.")
         for group in step.groups:
             weight = space.weight_unit if query.weighted else 1
-            farthest = (event.n_samples * weight * _reach(query, lattice) + _FARTHEST * group.sd) * factor
+            most = (n + _FARTHEST * count_sd) * weight * _reach(query, lattice)
+            farthest = (most + _FARTHEST * group.sd) * factor
             if not (np.abs(answer.values[group.name]) <= farthest * (1.0 + _ROUNDING)).all():
                 raise InvalidParameter("a round's answer has numbers that neither records nor noise could give.")
 
@@ -96,8 +100,10 @@ def _check_question(query: Query, domain: Domain) -> None:
         raise InvalidParameter("moments of the rows themselves must be taken at the norm of the domain.")
 
 
-def _sizes(query: Query, layout: MomentLayout) -> list[dict[str, int]]:
+def _sizes(query: Query, layout: MomentLayout, event: ReleaseEvent) -> list[dict[str, int]]:
     """Names and sizes that the groups of an answer may have."""
+    if isinstance(query, RowCount):
+        return [{"count": 1}]
     if isinstance(query, NormCounts):
         return [{"counts": query.edges.size + 1}]
     if isinstance(query, CellCounts):
@@ -107,7 +113,7 @@ def _sizes(query: Query, layout: MomentLayout) -> list[dict[str, int]]:
     if isinstance(query, ColumnSquares):
         return [{"squares": query.columns.size}]
     moments = {"diagonal": layout.n_diagonal, "off_diagonal": layout.n_off_diagonal}
-    return [moments, {**moments, "trace": 1}]
+    return [moments] if event.hides_count else [moments, {**moments, "trace": 1}]
 
 
 def _reach(query: Query, lattice: RowGrid) -> float:

@@ -53,6 +53,8 @@ class MergedEvent(PrivacyCost, Record):
         sites: Any = self.sites
         if not isinstance(sites, tuple) or len(sites) < 2 or not all(isinstance(site, ReleaseEvent) for site in sites):
             raise InvalidParameter.of("sites", "at least two events of releases", sites)
+        if any(site.hides_count for site in sites):
+            raise InvalidParameter('releases with neighbours="add-remove" cannot be merged: sizes of sites are secret.')
         _validation.integer("sites_per_person", self.sites_per_person, 1, len(self.sites))
 
     @property
@@ -75,7 +77,7 @@ class MergedEvent(PrivacyCost, Record):
     @property
     def n_samples(self) -> int:
         """Rows of all sites together; the number at each is public."""
-        return sum(site.n_samples for site in self.sites)
+        return sum(site.n_samples or 0 for site in self.sites)  # all are public
 
     @property
     def rows_per_person(self) -> int:
@@ -105,7 +107,7 @@ class MergedEvent(PrivacyCost, Record):
         person = self._one_person(*(site.rows_per_person for site in self.sites))
         if self.by_person:
             person = "one person with all their records"
-        whom = f"{person} at {few} of {len(self.sites)} sites"
+        whom = f"replacing {person} at {few} of {len(self.sites)} sites"
         return self._sentence(whom, f"the numbers of {self.counted} at the sites, {counts}, are public.")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
-from graphveil.released.answers import Answer
+from graphveil.released.answers import Answer, released_count
 from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
@@ -30,6 +30,20 @@ class NoisyMoments:
     domain: Domain
     augment: Augment
     answers: tuple[Answer, ...]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, or of people: public, or as it was released with noise."""
+        return self.event.n_samples if self.event.n_samples is not None else released_count(self.answers)[0]
+
+    @property
+    def count_sd(self) -> float:
+        """Standard deviation of the noise of :attr:`n_samples`; 0 where it is public."""
+        return released_count(self.answers)[1] if self.event.neighbours == "add-remove" else 0.0
+
+    @property
+    def _relative_count_sd(self) -> float:
+        return self.count_sd / self.n_samples
 
     @property
     def location(self) -> Vector | None:
@@ -73,11 +87,15 @@ class NoisyMoments:
         noise s in whitened coordinates, G the product of the map back with its transpose.
         """
         half, p = self.scaling[1], self.scaling[1].size
+        counted: Any = 0.0
+        if self.count_sd:  # M/n - mm'/n² moves by (M - 2mm') times the relative error of n
+            mean = half * (self._unwhiten[1] @ self._mean) if isinstance(self.augment, Constant) else np.zeros(p)
+            counted = (self._relative_count_sd * (self.second_moment - np.outer(mean, mean))) ** 2
         if self._row_map is not None:
             total = self.noise_scale**2 + (0.0 if self._excess is None else self._excess.sd("diagonal") ** 2)
             spread = self._unwhiten[1] @ self._unwhiten[1].T
             variance = np.asarray(total / 2.0 * (np.outer(np.diag(spread), np.diag(spread)) + spread**2))
-            return np.asarray(np.sqrt(variance) * np.outer(half, half))
+            return np.asarray(np.sqrt(variance * np.outer(half, half) ** 2 + counted))
         m = self._layout.n_diagonal
         variance = np.full((p, p), self._last.sd("off_diagonal") ** 2)
         refined = m / (m + 1) if "trace" in self._last.values else 1.0
@@ -87,7 +105,7 @@ class NoisyMoments:
             square, sd2 = self._mean**2, self._mean_sd**2
             product = sd2 * (square[:, None] + square) + sd2**2
             variance = np.asarray(variance + product + np.diag(np.diag(product)))
-        return np.asarray(np.sqrt(variance) * np.outer(half, half))
+        return np.asarray(np.sqrt(variance * np.outer(half, half) ** 2 + counted))
 
     @property
     def location_noise(self) -> Matrix:
@@ -96,7 +114,8 @@ class NoisyMoments:
         if not isinstance(self.augment, Constant):
             return np.zeros((half.size, half.size))
         root = half[:, None] * self._unwhiten[1] * self._mean_sd
-        return np.asarray(root @ root.T)
+        away = half * (self._unwhiten[1] @ self._mean) * self._relative_count_sd
+        return np.asarray(root @ root.T + np.outer(away, away))
 
     @property
     def noise_scale(self) -> float:
@@ -111,7 +130,7 @@ class NoisyMoments:
         if isinstance(self.augment, Constant):
             moment -= np.sum(self._mean**2) / p - self._mean_sd**2
         relative = self.noise_scale / max(float(moment), self.noise_scale / np.sqrt(p))
-        return float(1.0 / (1.0 / self.event.n_samples + relative**2 / 2.0))
+        return float(1.0 / (1.0 / self.n_samples + relative**2 / 2.0))
 
     @property
     def class_counts(self) -> Vector | None:
@@ -119,7 +138,7 @@ class NoisyMoments:
         if not isinstance(self.augment, Labels):
             return None
         corner = self._moments.diagonal()[self.scaling[1].size :]
-        return np.asarray(self.event.n_samples * corner / self._constant**2)
+        return np.asarray(self.n_samples * corner / self._constant**2)
 
     @property
     def class_locations(self) -> Matrix | None:
@@ -128,7 +147,7 @@ class NoisyMoments:
         if counts is None:
             return None
         centre, half = self.scaling
-        share = np.where(counts > 0, counts, np.nan) / self.event.n_samples
+        share = np.where(counts > 0, counts, np.nan) / self.n_samples
         return np.asarray(centre + half * (self._moments[: half.size, half.size :].T / self._constant / share[:, None]))
 
     # ------------------------------------------------------------------ mechanism units

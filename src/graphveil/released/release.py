@@ -21,7 +21,7 @@ from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.queries import ClippedTail, ColumnMeans, ColumnSquares, NormCounts, Query
+from graphveil.spec.queries import ClippedTail, ColumnMeans, ColumnSquares, NormCounts, Query, RowCount
 from graphveil.spec.serialization import Record
 
 __all__ = ["Release", "read_content", "rebuild_parts"]
@@ -63,11 +63,6 @@ class Release(NoisyMoments):
 
     # ------------------------------------------------------------------ what is known without any number
     @property
-    def n_samples(self) -> int:
-        """Number of rows (public)."""
-        return self.event.n_samples
-
-    @property
     def columns(self) -> tuple[str, ...] | None:
         """Names of the columns, if they have any."""
         columns: tuple[str, ...] | None = self.domain.columns
@@ -105,7 +100,7 @@ class Release(NoisyMoments):
         shared = [
             (q.low.tobytes(), q.high.tobytes()) for q in self._queries if isinstance(q, ColumnMeans | ColumnSquares)
         ]
-        alone = [q for q in self._queries if not isinstance(q, ColumnMeans | ColumnSquares | ClippedTail)]
+        alone = [q for q in self._queries if not isinstance(q, RowCount | ColumnMeans | ColumnSquares | ClippedTail)]
         return len(set(shared)) + len(alone)
 
     @property
@@ -197,13 +192,17 @@ class Release(NoisyMoments):
         return hash(self._content)
 
     def __repr__(self) -> str:
-        return f"<Release of {self.domain.n_features} columns, {self.n_samples} rows: {self.guarantee}>"
+        return f"<Release of {self.domain.n_features} columns, {self._about}{self.n_samples} rows: {self.guarantee}>"
+
+    @property
+    def _about(self) -> str:
+        return "about " if self.event.neighbours == "add-remove" else ""
 
     def _repr_html_(self) -> str:
         names = "" if self.columns is None else f": {', '.join(self.columns)}"
         facts = [
             ("guarantee", self.guarantee),
-            (self.event.counted, f"{self.n_samples:,}, as good as {self.n_eff:,.0f} without noise"),
+            (self.event.counted, f"{self._about}{self.n_samples:,}, as good as {self.n_eff:,.0f} without noise"),
             ("columns", f"{self.domain.n_features}{names}"),
             ("fingerprint", self.checksum[:16]),
         ]

@@ -87,6 +87,11 @@ def _describe_people(release: Release) -> str:
 
 def _describe_neighbours(release: Release) -> str:
     whose = "the record" if _records_of_one(release) == "one record" else "all records"
+    if release.event.neighbours == "add-remove":
+        return (
+            f"Adding or removing {whose} of one person. Even somebody who knows all other records can hardly tell from "
+            "the output whether the person is in the data at all."
+        )
     within = " of the same group" if isinstance(release.event, GroupEvent) else ""
     return (
         f"Replacing {whose} of one person by any others{within}. Even somebody who knows all other records can hardly "
@@ -116,8 +121,11 @@ def _describe_meaning(event: ReleaseEvent) -> str:
     promised, added = max_guess_accuracy(event)
     odds = str(math.ceil(100.0 * math.exp(epsilon)) / 100.0) if epsilon < 12.0 else f"e^{format_round_up(epsilon, 3)}"
     which = "records" if event.rows_per_person == 1 and not event.by_person else "sets of records"
+    guess = f"which of two {which} a person has"
+    if event.neighbours == "add-remove":
+        guess = "whether a person is in the table"
     return (
-        f"An attacker who knows the records of everybody else, and has to guess which of two {which} a person has, "
+        f"An attacker who knows the records of everybody else, and has to guess {guess}, "
         f"is right at most {_up(added)} times in 1,000 after seeing this release, instead of 500 by tossing a coin. "
         f"(ε = {format_round_up(epsilon, 6)} and δ = {format_exact(delta)} alone would allow {_up(promised)}; they "
         f"also limit the rise in the odds of any guess to a factor of {odds}, except with probability δ.)"
@@ -145,14 +153,16 @@ def _describe_assumptions(release: Release) -> str:
 def _describe_limits(event: ReleaseEvent) -> str:
     if event.seeded:
         return "Anything."
-    membership = ""
+    count = (
+        f"The number of {event.counted} is not hidden: if being in the table is itself sensitive, consider that first."
+    )
+    if event.neighbours == "add-remove":
+        count = "Which of two records a person in the table has is protected less than being in it: by twice μ."
     if isinstance(event, GroupEvent):
-        membership = f"Who belongs to the group {_group_name(event)} is not hidden. "
+        count = f"Who belongs to the group {_group_name(event)} is not hidden. {count}"
     return (
-        f"{membership}The number of {event.counted} is not hidden: if being in the table is itself sensitive, "
-        "consider that first. "
-        "A group (a family, a ward) is protected less than one person. General facts can be learnt, and apply to "
-        "people outside the data too. This is not a legal determination of anonymity."
+        f"{count} A group (a family, a ward) is protected less than one person. General facts can be learnt, and apply "
+        "to people outside the data too. This is not a legal determination of anonymity."
     )
 
 
@@ -180,7 +190,7 @@ def _describe_public_facts(release: Release) -> str:
     counts = [f"{part.n_samples:,}" for part in _parts(release)]
     of = f"of {release.event.counted}"
     records = f"number {of}, {counts[0]}" if len(counts) == 1 else f"numbers {of}, {' and '.join(counts)}"
-    known = [f"the {records}"]
+    known = [] if release.event.neighbours == "add-remove" else [f"the {records}"]
     if isinstance(release.event, GroupEvent):
         known.append(f"who belongs to the group {_group_name(release.event)}")
     known.append(f"the {domain.n_features} columns and their names")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer
 _SMALL = 10**6  # multiplications up to which OpenBLAS takes a kernel for small matrices, faster by a third
 
-__all__ = ["CellCounter", "ColumnTotals", "MappedMoments", "NormCounter", "RowMoments", "statistic_for"]
+__all__ = ["CellCounter", "ColumnTotals", "Count", "MappedMoments", "NormCounter", "RowMoments", "statistic_for"]
 
 
 class _MomentStatistic(Statistic):
@@ -170,12 +170,14 @@ class ColumnTotals(Statistic):
 
     Where rows have weights, Σwk, Σwk² and Σw. Then ``n_people`` is public, and Σw less than 2²⁰ times that by what
     rounding weights down has lost: a mean is about the point of the window next to zero, which makes up for it.
+    Where their number is secret, a mean is about the middle of the window.
     """
 
-    __slots__ = ("_high", "_low", "_n_people", "_rows", "_squares", "_sums")
+    __slots__ = ("_hides_count", "_high", "_low", "_n_people", "_rows", "_squares", "_sums")
 
-    def __init__(self, low: "Rows", high: "Rows", n_people: int | None = None) -> None:
+    def __init__(self, low: "Rows", high: "Rows", n_people: int | None = None, *, hides_count: bool = False) -> None:
         self._low, self._high, self._n_people, self._rows = low, high, n_people, 0
+        self._hides_count = hides_count
         self._sums = np.zeros(low.size, dtype=object)
         self._squares = np.zeros(low.size, dtype=object)
 
@@ -218,12 +220,31 @@ class ColumnTotals(Statistic):
         which = query.columns.astype(np.intp)
         weights, sums = _whole(query.weights), self._sums[which]
         if isinstance(query, ColumnMeans):
-            if self._n_people is not None:
+            if self._hides_count:
+                sums = sums - self._rows * _whole(query.middle)[which]
+            elif self._n_people is not None:
                 origin = _whole(np.clip(0.0, self._low, self._high))[which]
                 sums = sums + (self._n_people * PERSON_WEIGHT - self._rows) * origin
             return {"means": weights * sums}
         centre = _whole(query.centre)[which]
         return {"squares": weights * (self._squares[which] - 2 * centre * sums + self._rows * centre * centre)}
+
+
+class Count(Statistic):
+    """How many people there are, or rows; counted before, and not a sum over encoded rows."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
+        raise NotImplementedError
+
+    merge = add_from_words = to_words = update  # type: ignore[assignment]
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        return {"count": np.array([self._count], dtype=object)}
 
 
 class CellCounter(Statistic):
@@ -291,7 +312,7 @@ def statistic_for(query: Query, space: RowSpace) -> Statistic:
 
 
 def _column_totals(query: ColumnMeans | ColumnSquares, space: RowSpace) -> Statistic:
-    return ColumnTotals(query.low, query.high, space.n_people)
+    return ColumnTotals(query.low, query.high, space.n_people, hides_count=space.hides_count)
 
 
 def _cell_counter(query: CellCounts, space: RowSpace) -> Statistic:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.accumulators import ColumnTotals, statistic_for
+from graphveil.rows.accumulators import ColumnTotals, Count, statistic_for
 from graphveil.rows.by_person import count_people, encode_by_means
 from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.parallel import Encoding, Tally, accumulate
@@ -24,7 +24,7 @@ from graphveil.rows.statistic import Statistic, Unreleased
 from graphveil.rows.streaming import StreamedMoments
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
-from graphveil.spec.queries import ColumnMeans, ColumnSquares, Query
+from graphveil.spec.queries import ColumnMeans, ColumnSquares, Query, RowCount
 from graphveil.spec.row_space import RowSpace
 
 if TYPE_CHECKING:
@@ -71,9 +71,10 @@ class Evaluator(Unreleased):
     def use(self, domain: Domain) -> None:
         """Encode rows by this domain from now on: its norm may have been found meanwhile."""
         appended = None if self._adaptive else self._augment
+        self._hides_count = domain.hides_count
         if domain.person is not None and self._n_people is None:
             self._count_people()
-        n_people = self._n_people if domain.weighs_rows else None
+        n_people = self._n_people if domain.weighs_rows and not domain.hides_count else None
         self.space = RowSpace.of(domain, self._augment, appended, n_people)
         if domain.wants_private_norm:
             self._encoder: Encoding = IdentityEncoder(self.space.n_features)
@@ -107,7 +108,7 @@ class Evaluator(Unreleased):
         # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
         edge = np.full(self.space.n_features, self.space.lattice.edge)
         low, high = self.space.window or (-edge, edge)
-        (totals,) = self._sum([partial(ColumnTotals, low, high)])
+        (totals,) = self._sum([partial(ColumnTotals, low, high, hides_count=self._hides_count)])
         self._totals[_window_key(low, high)] = totals
         return self._count_rows()
 
@@ -117,9 +118,10 @@ class Evaluator(Unreleased):
             self.count()
             return [self._source.moments()]
         keys = [_window(query) for query in queries]
-        missing = [i for i, key in enumerate(keys) if key is None or key not in self._totals]
+        counted = {i: Count(self.count()) for i, query in enumerate(queries) if isinstance(query, RowCount)}
+        missing = [i for i, key in enumerate(keys) if i not in counted and (key is None or key not in self._totals)]
         made = self._sum([partial(statistic_for, queries[i], self.space) for i in missing]) if missing else []
-        found = dict(zip(missing, made, strict=True))
+        found = counted | dict(zip(missing, made, strict=True))
         self._totals |= {key: found[i] for i, key in enumerate(keys) if key is not None and i in found}
         return [found[i] if key is None else self._totals[key] for i, key in enumerate(keys)]
 
@@ -141,7 +143,7 @@ class Evaluator(Unreleased):
         self._check_seen(seen)
 
     def _check_seen(self, seen: Tally) -> Tally:
-        if seen.rows == 0:
+        if seen.rows == 0 and not self._hides_count:
             raise SourceError("The source has no rows.")
         if self._seen not in (None, seen):
             raise SourceError(

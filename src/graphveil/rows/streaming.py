@@ -35,6 +35,10 @@ class StreamedMoments(Unreleased):
                 domain.person,
                 ("A later batch may hold more rows of somebody. Give all batches to gv.release at once."),
             )
+        if domain.hides_count:
+            raise InvalidParameter.of(
+                "neighbours", '"replace" when rows are collected batch by batch', domain.neighbours
+            )
         if domain.wants_private_norm:
             raise InvalidParameter.of("data_norm", "a number when rows are collected batch by batch", domain.data_norm)
         self._given, self.augment = domain, augment

@@ -57,9 +57,10 @@ class Domain(Record):
         multiplies the noise. The guarantee then protects the person, not the row.
     codebook : Codebook, optional
         The kinds of the columns, where there are other than bounds; made of ``columns``.
-    neighbours : {"replace"}
-        The neighbouring relation: data sets of the same, public number of rows, in which all rows of one person
-        (up to ``rows_per_person``) are replaced by any others.
+    neighbours : {"replace", "add-remove"}
+        The neighbouring relation. "replace": data sets of the same, public number of people, in which all rows of one
+        person (up to ``rows_per_person``) are replaced by any others. "add-remove": one person is in the one and not
+        in the other, so that being in the table is a secret too; the number of people is released with noise.
 
     Examples
     --------
@@ -148,7 +149,9 @@ class Domain(Record):
             raise InvalidParameter.of("variation", '"total" without a person column', self.variation)
         if self.variation != "total" and self.wants_private_norm:
             raise InvalidParameter.of("data_norm", f'a number with variation="{self.variation}"', self.data_norm)
-        _validation.choice("neighbours", self.neighbours, ["replace"])
+        _validation.choice("neighbours", self.neighbours, ["replace", "add-remove"])
+        if self.hides_count and self.wants_private_norm:
+            raise InvalidParameter.of("data_norm", 'a number with neighbours="add-remove"', self.data_norm)
 
     def resolve(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
         """Complete this domain with the schema of a source, or refuse the source."""
@@ -232,6 +235,11 @@ class Domain(Record):
     def weighs_rows(self) -> bool:
         """Whether rows count by weights: all of a person's together as one."""
         return self.person is not None and self.variation != "between"
+
+    @property
+    def hides_count(self) -> bool:
+        """Whether being in the table is a secret, and the number of people with it."""
+        return self.neighbours == "add-remove"
 
     @property
     def wants_private_norm(self) -> bool:

@@ -81,7 +81,7 @@ class GaussianStep(Record):
         return next((group.sd for group in self.groups if group.name == name), None)
 
 
-def collision_probability(n_people: int) -> float:
+def collision_probability(n_people: float) -> float:
     """How likely two of ``n_people`` ids are taken for one, at most: n²/2 pairs, each with less than 2⁻¹¹¹.
 
     Guarantee
@@ -145,12 +145,12 @@ class PrivacyCost:
         return f"one person (up to {', '.join(map(str, rows[:-1]))} or {rows[-1]} records, depending on the site)"
 
     def _sentence(self, whom: str, public: str) -> str:
-        """Against whose replacement this protects, and what is public."""
+        """Against what this protects, and what is public."""
         if self.seeded:
             return "Seeded: not private. The noise came from a known seed; this is a simulation."
         epsilon = format_exact(self.budget.epsilon) if self.keeps_budget else format_round_up(self.proven_epsilon)
         delta = format_exact(self.budget.delta)
-        return f"({epsilon}, {delta})-differentially private against replacing {whom}; {public}"
+        return f"({epsilon}, {delta})-differentially private against {whom}; {public}"
 
 
 @dataclass(frozen=True)
@@ -167,8 +167,8 @@ class ReleaseEvent(PrivacyCost, Record):
         Analytic Gaussian noise on the isometric half-vectorisation and the trace, or the paper's Algorithm 1.
     rounds : {"one", "adaptive"}
         One noisy second moment, or several rounds in which later queries depend on earlier answers.
-    n_samples : int
-        Number of rows; public.
+    n_samples : int or None
+        Number of rows; public. None where it is not: a charge is made before noise hides it.
     rows_per_person : int
     neighbours : str
     seeded : bool
@@ -182,7 +182,7 @@ class ReleaseEvent(PrivacyCost, Record):
     eta: float
     mechanism: str
     rounds: str
-    n_samples: int
+    n_samples: int | None
     rows_per_person: int
     neighbours: str
     seeded: bool
@@ -195,9 +195,12 @@ class ReleaseEvent(PrivacyCost, Record):
         _validation.number("eta", self.eta, "a number in [0, 1]", 0.0, 1.0)
         _validation.choice("mechanism", self.mechanism, ["default", "paper"])
         _validation.choice("rounds", self.rounds, ["one", "adaptive"])
-        _validation.integer("n_samples", self.n_samples, 1, 2**62)
+        _validation.choice("neighbours", self.neighbours, ["replace", "add-remove"])
+        if self.hides_count != (self.n_samples is None):
+            raise InvalidParameter('an event knows the number of records unless neighbours="add-remove" hides it.')
+        if self.n_samples is not None:
+            _validation.integer("n_samples", self.n_samples, 1, 2**62)
         _validation.integer("rows_per_person", self.rows_per_person, 1)
-        _validation.choice("neighbours", self.neighbours, ["replace"])
         _validation.flag("seeded", self.seeded)
         _validation.flag("by_person", self.by_person)
 
@@ -212,9 +215,18 @@ class ReleaseEvent(PrivacyCost, Record):
     def sentence(self) -> str:
         """The guarantee in one sentence."""
         whom = "one person with all their records" if self.by_person else self._one_person(self.rows_per_person)
-        return self._sentence(whom, f"the number of {self.counted}, {self.n_samples}, is public.")
+        if self.n_samples is None:
+            return self._sentence(f"adding or removing {whom}", f"the number of {self.counted} is secret too.")
+        return self._sentence(f"replacing {whom}", f"the number of {self.counted}, {self.n_samples}, is public.")
+
+    @property
+    def hides_count(self) -> bool:
+        """Whether the number of records is secret."""
+        return self.neighbours == "add-remove"
 
     @property
     def id_collisions(self) -> float:
-        """How likely two people were taken for one, at most; part of η."""
-        return collision_probability(self.n_samples) if self.by_person else 0.0
+        """How likely two people were taken for one, at most; part of η. Half of it where their number is secret."""
+        if not self.by_person:
+            return 0.0
+        return self.eta / 2.0 if self.n_samples is None else collision_probability(self.n_samples)

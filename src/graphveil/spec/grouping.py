@@ -82,7 +82,7 @@ class GroupEvent(ReleaseEvent):
         """The guarantee in one sentence."""
         name = f"{self.group[0]} = {self.group[1]}"
         return self._sentence(
-            "one record by another one of the same group",
+            "replacing one record by another one of the same group",
             f"who belongs to this group ({name}) is public, and so is the number of {self.counted}, {self.n_samples}.",
         )
 
@@ -116,6 +116,6 @@ class GroupedEvent(ReleaseEvent):
         counts = zip(self.grouping.levels, self.counts, strict=True)
         sizes = ", ".join(f"{count} with {self.grouping.column} = {level}" for level, count in counts)
         return self._sentence(
-            "one record by another one of the same group",
+            "replacing one record by another one of the same group",
             f"who belongs to which group is public, and so are the numbers of {self.counted}: {sizes}.",
         )

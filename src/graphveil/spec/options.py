@@ -46,6 +46,10 @@ class ReleaseOptions(Record):
         if self.domain.variation != "total":
             _require("assume_centered", self.assume_centered, False, f'with variation="{self.domain.variation}"')
             _require("adaptive", self.adaptive, True, f'with variation="{self.domain.variation}"')
+        if self.domain.hides_count:
+            _require("labels", self.labels, None, 'with neighbours="add-remove"')
+            if self.mechanism == "paper":
+                raise InvalidParameter.of("mechanism", '"default" with neighbours="add-remove"', self.mechanism)
         if self.labels is not None:
             _require("person", self.domain.person, None, "with labels")
             _require("assume_centered", self.assume_centered, False, "with labels: class means are released with them")

@@ -28,6 +28,7 @@ __all__ = [
     "Moments",
     "NormCounts",
     "Query",
+    "RowCount",
     "RowMap",
 ]
 
@@ -175,8 +176,18 @@ class Query:
 
 
 @dataclass(frozen=True, eq=False)
+class RowCount(Query):
+    """How many people there are, or rows where no column tells them apart; asked where that is a secret."""
+
+    description, power, weighted = "the number of people", 0, False
+
+
+@dataclass(frozen=True, eq=False)
 class ColumnMeans(Query):
-    """Σ weight_j clip(k_j, low_j, high_j) for some columns j: their means inside a window."""
+    """Σ weight_j clip(k_j, low_j, high_j) for some columns j: their means inside a window.
+
+    Where the number of rows is secret, the sum is of distances from the middle of the window: zero without rows.
+    """
 
     description, power = "means of columns", 1
 
@@ -187,6 +198,11 @@ class ColumnMeans(Query):
 
     def __post_init__(self) -> None:
         _check_columns(self.low, self.high, self.weights, self.columns)
+
+    @property
+    def middle(self) -> Vector:
+        """Of the window, in integers."""
+        return np.floor((self.low + self.high) / 2.0)
 
 
 @dataclass(frozen=True, eq=False)

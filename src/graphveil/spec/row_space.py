@@ -24,8 +24,12 @@ class RowSpace:
         Of the rows of the domain; None while their norm is not known, when only norms can be counted.
     layout : MomentLayout
         Of the moments of these rows, with what the release appends to them.
+    weighs : bool
+        Rows have weights: a column says whose they are.
     n_people : int or None
-        Where a column says whose row it is: how many people there are. Rows then have weights.
+        Then, how many people there are, if that is public.
+    hides_count : bool
+        The number of rows or people is secret, and people may be added or removed.
     window : pair of arrays of integers, or None
         What each coordinate of a row can be, where that is less than the lattice has: indicators of a category.
     """
@@ -33,7 +37,9 @@ class RowSpace:
     n_features: int
     lattice: RowGrid | None
     layout: MomentLayout
+    weighs: bool = False
     n_people: int | None = None
+    hides_count: bool = False
     window: tuple[Vector, Vector] | None = None
 
     @classmethod
@@ -42,12 +48,12 @@ class RowSpace:
         p = domain.require_n_features()
         lattice = None if domain.wants_private_norm else RowGrid.of(domain, appended)
         window = None if lattice is None else _window(domain, augment, lattice)
-        return cls(p, lattice, MomentLayout(p, augment), n_people, window)
+        return cls(p, lattice, MomentLayout(p, augment), domain.weighs_rows, n_people, domain.hides_count, window)
 
     @property
     def weight_unit(self) -> int:
         """What the weights of one person's rows add up to, at most; rows that have none count as they are."""
-        return 1 if self.n_people is None else PERSON_WEIGHT
+        return PERSON_WEIGHT if self.weighs else 1
 
     @property
     def edge(self) -> float:
