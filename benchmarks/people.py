@@ -6,7 +6,7 @@ Visits of 6,000 people, 1 to 30 each, 8 columns, at ε = 1 and δ = 1e-6. Within
 The truth is the precision matrix that made the rows; for averages it is that of averages.
 
 python benchmarks/people.py --survey releases the bundled survey, where people have one to five years, and compares with
-what the same estimate would be without noise.
+what the same estimate would be without noise; --secrecy compares a public number of people with a secret one.
 """
 
 import argparse
@@ -22,11 +22,16 @@ RESULTS = Path(__file__).parent / "results"
 BUDGET, BOUNDS, N_PEOPLE, P, MOST = gv.Budget(1.0, 1e-6), (-6.0, 6.0), 6000, 8, 30
 
 
-def visits(rng, correlation):
-    """Rows, whose they are, and the covariances of rows and of people's averages."""
+def random_covariance(rng):
+    """Of columns of variance 1, most of which have a few neighbours."""
     covariance = np.linalg.inv(gv.simulate.small_world_precision(P, random_state=int(rng.integers(2**31))))
     scale = np.sqrt(np.diag(covariance))
-    covariance = covariance / np.outer(scale, scale)
+    return covariance / np.outer(scale, scale)
+
+
+def visits(rng, correlation):
+    """Rows, whose they are, and the covariances of rows and of people's averages."""
+    covariance = random_covariance(rng)
     half = np.linalg.cholesky(covariance)
     # Mostly few visits, as in a clinic: 6.5 on average.
     counts = np.minimum(rng.geometric(0.15, N_PEOPLE), MOST)
@@ -102,17 +107,38 @@ def survey(repeats):
         yield ["", name, np.median(error), np.max(error), np.median(n_eff), np.nan, repeats]
 
 
+def secrecy(repeats):
+    """A line for each number of people, one row each, where it is public and where it is secret."""
+    for n in (5000, 20_000):
+        for neighbours in ("replace", "add-remove"):
+            found = []
+            for seed in range(repeats):
+                rng = np.random.default_rng(seed)
+                covariance = random_covariance(rng)
+                rows = rng.standard_normal((n, P)) @ np.linalg.cholesky(covariance).T + rng.uniform(-2.0, 2.0, P)
+                domain = gv.Domain(bounds=BOUNDS, neighbours=neighbours)
+                release = gv.release(rows, domain=domain, budget=BUDGET, random_state=seed)
+                found.append(error_and_cover(release, covariance))
+            error, n_eff, cover = np.array(found).T
+            yield [n, neighbours, np.median(error), error.max(), np.median(n_eff), np.nanmean(cover), repeats]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--survey", action="store_true")
+    parser.add_argument("--secrecy", action="store_true")
     arguments = parser.parse_args()
-    table, lines = [], survey if arguments.survey else simulations
+    table, lines, name = [], simulations, "people.csv"
+    if arguments.survey:
+        lines, name = survey, "people_survey.csv"
+    if arguments.secrecy:
+        lines, name = secrecy, "people_secrecy.csv"
     for line in lines(arguments.repeats):
         table.append(line)
         shown = "error {:.4f} (worst {:.4f}) n_eff {:6.0f} cover {:.3f}".format(*line[2:6])
         print(f"{line[0]:4} {line[1]:22} {shown}", flush=True)
-    with (RESULTS / ("people_survey.csv" if arguments.survey else "people.csv")).open("w", newline="") as file:
+    with (RESULTS / name).open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["correlation", "way", "error", "worst", "n_eff", "cover", "repeats"])
         writer.writerows([*line[:2], *(f"{value:.4g}" for value in line[2:-1]), line[-1]] for line in table)
