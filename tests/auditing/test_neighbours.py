@@ -10,7 +10,17 @@ from helpers.expected import expected_answers
 
 BUDGET = gv.Budget(16.0, 1e-6)
 # Where an inequality is not an equality, or the noise of a round decides: the share of μ that is reached, at least.
-LOOSE = {"adaptive": 0.9, "adaptive long rows": 0.9, "adaptive mean": 0.6, "adaptive cells": 0.5}
+LOOSE = {
+    "adaptive": 0.9,
+    "adaptive long rows": 0.9,
+    "adaptive mean": 0.6,
+    "adaptive cells": 0.5,
+    "people": 0.999,  # a third and a fifth are no fractions of 2²⁰
+    "added people": 0.999,
+    "adaptive people": 0.6,
+    "added mean": 0.9,  # the corner is not released: the count has its place
+    "adaptive added": 0.8,
+}
 
 
 def budget_for(name):

@@ -15,9 +15,9 @@ from graphveil.exceptions import GuaranteeError
 from graphveil.ledger import account
 from graphveil.privacy import mechanisms, noise, sensitivity
 from graphveil.released import release
-from graphveil.rows import accumulators, encoding
+from graphveil.rows import accumulators, encoding, people
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.quantization import MomentLayout
+from graphveil.spec.quantization import PERSON_WEIGHT, MomentLayout
 
 draw = noise.SecureSource.discrete_gaussian
 draw_noise = mechanisms.draw_noise
@@ -153,6 +153,28 @@ def and_nobody_counts(patch):
     patch.setattr(release, "check_release", lambda *facts: None)
 
 
+def weights_forgotten(patch):
+    """Every row of a person counts as if they had no other."""
+    weigh = people.People.weigh
+    full = lambda self, keys: (np.full(len(keys), PERSON_WEIGHT), weigh(self, keys)[1])  # noqa: E731
+    patch.setattr(people.People, "weigh", full)
+
+
+def count_without_noise(patch):
+    patch.setattr(
+        mechanisms,
+        "draw_noise",
+        lambda step, source: {
+            name: 0 * values if name == "count" else values for name, values in draw_noise(step, source).items()
+        },
+    )
+
+
+def half_a_person_added(patch):
+    whole = sensitivity.added_moment_sensitivity
+    patch.setattr(sensitivity, "added_moment_sensitivity", lambda *a: whole(*a) / 2.0)
+
+
 EITHER = {"likelihood ratio", "learned direction"}
 # bug, neighbours, ε, runs a side, attacks that may find it
 BUGS = [
@@ -167,6 +189,10 @@ BUGS = [
     (missing_left_as_they_are, "missing", 4.0, 120, EITHER),
     (radius_halved, "long rows", 4.0, 150, {"likelihood ratio"}),
     (one_row_a_person, "two rows a person", 8.0, 250, {"likelihood ratio"}),
+    (weights_forgotten, "people", 4.0, 120, EITHER),
+    (weights_forgotten, "added people", 4.0, 120, EITHER),
+    (count_without_noise, "added", 1.0, 120, {"learned direction", "low bits", "seen before"}),
+    (half_a_person_added, "added", 8.0, 250, {"likelihood ratio"}),
     (constant_not_counted, "mean", 4.0, 200, {"likelihood ratio"}),
     (float_sampler, "one column", 4.0, 1500, {"low bits"}),
     (one_seed, "orthogonal", 1.0, 120, {"learned direction", "seen before"}),

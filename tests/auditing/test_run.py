@@ -54,7 +54,8 @@ def test_every_pair_at_length(name):
     # The paper's mechanism has no proof above ε = 1, where 10,000 runs prove little.
     found = gv.audit(gv.Budget(1.0 if name == "paper" else 16.0, 1e-6), pair=name, runs=runs)
     assert found.mu_low <= found.claimed_mu
-    least = {"paper": 0.0, "adaptive cells": 0.3, "adaptive mean": 0.7}.get(name, 0.75)
+    loose = {"paper": 0.0, "adaptive cells": 0.3, "adaptive mean": 0.7, "adaptive people": 0.4, "adaptive added": 0.6}
+    least = loose.get(name, 0.75)
     assert found.mu_low >= least * found.claimed_mu
 
 

@@ -6,8 +6,8 @@ In plain floats and without any code of ``rows/``, so that it does not share its
 import numpy as np
 
 from graphveil.spec.augmentation import Constant, Labels
-from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
-from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts
+from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT, MomentLayout, RowGrid
+from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, RowCount
 
 
 def expected_answers(release, known):
@@ -15,7 +15,15 @@ def expected_answers(release, known):
     appended = None if release.event.rounds == "adaptive" else release.augment
     lattice = RowGrid.of(release.domain, appended)
     steps = np.rint(_scaled_rows(release, known.rows) / lattice.unit)
-    return [_answer(answer.query, known, steps, lattice, release.augment) for answer in release.answers]
+    return [_answer(answer.query, known, steps, lattice, release) for answer in release.answers]
+
+
+def _weights(known):
+    """Of every row: one over the number of rows of its person, in units of 2²⁰; or 1 where nobody has several."""
+    if known.people is None:
+        return np.ones(len(known.rows))
+    _, place, counts = np.unique(known.people, return_inverse=True, return_counts=True)
+    return PERSON_WEIGHT / counts[place]
 
 
 def _scaled_rows(release, rows):
@@ -34,24 +42,28 @@ def _norms(rows):
     return np.asarray(largest * np.linalg.norm(rows / largest[:, None], axis=1))
 
 
-def _answer(query, known, steps, lattice, augment):
-    p = steps.shape[1]
+def _answer(query, known, steps, lattice, release):
+    p, augment, weights = steps.shape[1], release.augment, _weights(known)
+    root = np.sqrt(weights / (PERSON_WEIGHT if known.people is not None else 1))[:, None]
+    if isinstance(query, RowCount):
+        return {"count": np.array([float(len(steps) if known.people is None else len(np.unique(known.people)))])}
     if isinstance(query, ColumnMeans | ColumnSquares):
         which = query.columns.astype(np.intp)
         inside = np.clip(steps, query.low, query.high)[:, which]
         if isinstance(query, ColumnMeans):
-            return {"means": query.weights * inside.sum(axis=0)}
-        return {"squares": query.weights * ((inside - query.centre[which]) ** 2).sum(axis=0)}
+            middle = query.middle[which] if release.domain.neighbours == "add-remove" else 0.0
+            return {"means": query.weights * (weights @ (inside - middle))}
+        return {"squares": query.weights * (weights @ (inside - query.centre[which]) ** 2)}
     if isinstance(query, CellCounts):
         places = (steps[:, query.columns.astype(np.intp)] + lattice.levels) / (2 * lattice.levels + 1)
         counts = [
-            np.bincount((place * 2**level).astype(np.intp), minlength=2**level)
+            np.bincount((place * 2**level).astype(np.intp), weights, minlength=2**level)
             for place in places.T
             for level in CELL_LEVELS
         ]
         return {"cells": np.concatenate(counts).astype(np.float64)}
     if isinstance(query, Moments) and query.row_map is None:
-        return _moments(_augmented(steps, known, lattice.constant, augment), MomentLayout(p, augment))
+        return _moments(root * _augmented(steps, known, lattice.constant, augment), MomentLayout(p, augment))
     row_map = query.row_map
     if row_map is None:
         mapped = np.nan_to_num(known.rows)
@@ -59,16 +71,16 @@ def _answer(query, known, steps, lattice, augment):
         mapped = (np.clip(steps, row_map.low, row_map.high) - row_map.centre) @ row_map.matrix
     if isinstance(query, NormCounts):
         bins = np.searchsorted(query.edges, _norms(mapped), side="right")
-        return {"counts": np.bincount(bins, minlength=query.edges.size + 1).astype(np.float64)}
+        return {"counts": np.bincount(bins, weights, minlength=query.edges.size + 1).astype(np.float64)}
     if isinstance(query, ClippedTail):
         norms = _norms(mapped)
         kept = np.sqrt(np.maximum(np.minimum(norms, query.outer) ** 2 - query.inner**2, 0.0))
         beyond = mapped * (kept / np.maximum(norms, 1e-300))[:, None]
-        return _moments(beyond / query.lattice(p).unit, MomentLayout(p, None))
+        return _moments(root * beyond / query.lattice(p).unit, MomentLayout(p, None))
     assert isinstance(query, Moments)
     fine, constant = query.lattice(p), Constant() if query.constant else None
     whitened = _shortened(mapped, query.radius) / fine.unit
-    return _moments(_augmented(whitened, known, fine.constant, constant), MomentLayout(p, constant))
+    return _moments(root * _augmented(whitened, known, fine.constant, constant), MomentLayout(p, constant))
 
 
 def _augmented(steps, known, constant, augment):

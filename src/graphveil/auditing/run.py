@@ -82,7 +82,9 @@ def _play(pair: Pair, budget: Budget, runs: int) -> tuple[float, AttackObservati
         for side, known in enumerate((pair.without, pair.within)):
             made = pair.release(known, budget)
             ratios[side, run] = attacker.log_likelihood_ratio(made)
-            first = made.answers[1 if made.event.hides_count else 0]  # after the count, if there is one
-            numbers.append(np.concatenate(list(first.values.values())) / first.factor)
+            first = made.answers[
+                : 2 if made.event.hides_count else 1
+            ]  # a secret number of people comes before the rest
+            numbers.append(np.concatenate([v / answer.factor for answer in first for v in answer.values.values()]))
     table = np.array(numbers)
     return made.event.charged_mu, AttackObservations(ratios[0], table[0::2]), AttackObservations(ratios[1], table[1::2])
