@@ -248,7 +248,7 @@ def estimate_release(release: Release) -> Estimate:
             ((np.diag(half), sd),),
             result.matrix * scale,
             1.0 / release.n_samples,
-            (counted * np.outer(mean, mean)) ** 2,
+            (counted * np.outer(mean, mean)) ** 2 if counted else 0.0,
         ),
     )
 
