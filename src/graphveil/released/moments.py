@@ -95,7 +95,7 @@ class NoisyMoments:
             total = self.noise_scale**2 + (0.0 if self._excess is None else self._excess.sd("diagonal") ** 2)
             spread = self._unwhiten[1] @ self._unwhiten[1].T
             variance = np.asarray(total / 2.0 * (np.outer(np.diag(spread), np.diag(spread)) + spread**2))
-            return np.hypot(np.sqrt(variance) * np.outer(half, half), counted)
+            return np.asarray(np.hypot(np.sqrt(variance) * np.outer(half, half), counted))
         m = self._layout.n_diagonal
         variance = np.full((p, p), self._last.sd("off_diagonal") ** 2)
         refined = m / (m + 1) if "trace" in self._last.values else 1.0
@@ -105,7 +105,7 @@ class NoisyMoments:
             square, sd2 = self._mean**2, self._mean_sd**2
             product = sd2 * (square[:, None] + square) + sd2**2
             variance = np.asarray(variance + product + np.diag(np.diag(product)))
-        return np.hypot(np.sqrt(variance) * np.outer(half, half), counted)
+        return np.asarray(np.hypot(np.sqrt(variance) * np.outer(half, half), counted))
 
     @property
     def location_noise(self) -> Matrix:
