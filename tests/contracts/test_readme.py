@@ -30,9 +30,11 @@ def test_the_readmes_code_runs_in_an_empty_directory(tmp_path):
     command = [sys.executable, "-W", "error", "-c", block]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "(1, 1e-06)-differentially private" in out
-    printed = [float(number) for number in re.findall(r"-?\d+\.\d*", out.split("public.")[1])]
+    matrix, table = out.split("public.")[1].split("Least squares")
+    printed = [float(number) for number in re.findall(r"-?\d+\.\d*", matrix)]
     assert len(printed) == 9
     assert 0.3 < printed[2] < 0.46  # age and systolic: 0.39 in truth
+    assert 0.38 < float(re.search(r"^age +(\S+)", table, re.MULTILINE).group(1)) < 0.54  # 0.45 in truth
     assert {path.name for path in tmp_path.iterdir()} == {"people.release", "report.html"}
 
 
