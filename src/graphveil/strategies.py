@@ -134,6 +134,7 @@ class Strategy:
                 centred=self._options.augment is None,
                 window=rows.space.window,
                 hides_count=domain.hides_count,
+                gaps=rows.space.gaps,
             )
             run_protocol(adaptive_rounds(inputs), self._ask)
 

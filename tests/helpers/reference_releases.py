@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 
 import graphveil as gv
-from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts
+from graphveil.spec.queries import (
+    CellCounts,
+    ClippedTail,
+    ColumnMeans,
+    ColumnSquares,
+    Moments,
+    NormCounts,
+    ObservedPairs,
+)
 
 NAMES = ["age", "income", "x y", "d"]
 RNG = np.random.default_rng(7)
@@ -20,6 +28,7 @@ PERSON = [f"person {number:x}" for number in RNG.integers(0, 900, 3000)]
 PERSON = [[None, "", "x" * 300][i % 3] if i % 41 == 0 else name for i, name in enumerate(PERSON)]
 FRAME = FRAME.assign(person=pd.array(PERSON, dtype="string"), number=RNG.integers(-400, 400, 3000))
 
+MAYBE = gv.Number(-40, 40, missing=True)
 # Seeded, so that the same exact sums give the same file and other ones do not.
 CALLS = {
     "adaptive": {
@@ -32,6 +41,13 @@ CALLS = {
         "domain": gv.Domain(columns=NAMES, data_norm="private"),
         "budget": gv.Budget(2.0, 1e-6),  # at which rounds ask for what clipping cut off
         "random_state": 2,
+    },
+    "missing values": {
+        "domain": gv.Domain(
+            {"age": (-40, 40), "income": gv.Number(-40, 40, missing=[-1.25]), "x y": MAYBE, "d": MAYBE}
+        ),
+        "budget": gv.Budget(2.0, 1e-6),
+        "random_state": 4,
     },
     "labels": {
         "domain": gv.Domain(columns=NAMES, bounds=(-9, 9), data_norm=1.5),
@@ -53,7 +69,7 @@ BY_PERSON = {
 BY_PERSON["one round"] = BY_PERSON["total"] | {"adaptive": False}
 EXPECTED = {name: gv.release(FRAME, **options) for name, options in (CALLS | BY_PERSON).items()}
 ASKED = {type(answer.query) for name in CALLS for answer in EXPECTED[name].answers}
-EVERY_KIND = {CellCounts, ColumnMeans, ColumnSquares, ClippedTail, Moments, NormCounts}
+EVERY_KIND = {CellCounts, ColumnMeans, ColumnSquares, ClippedTail, Moments, NormCounts, ObservedPairs}
 
 
 def assert_same_bits(source, calls=CALLS):

@@ -27,6 +27,7 @@ from graphveil.spec.queries import (
     ColumnSquares,
     Moments,
     NormCounts,
+    ObservedPairs,
     Query,
     RowCount,
 )
@@ -118,6 +119,12 @@ def _square_law(query: ColumnSquares, space: RowSpace, rows_per_person: int, *bu
     return _equal_law("squares", which.size, space.weight_unit * delta, *budget)
 
 
+def _sign_law(query: ObservedPairs, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
+    m = query.columns.size
+    delta = space.weight_unit * sensitivity.sign_sensitivity(m, rows_per_person)
+    return _equal_law("signs", m * (m + 1) // 2, delta, *budget)
+
+
 # What each query costs.
 _STEPS: dict[type[Query], Callable[..., GaussianStep]] = {
     RowCount: _count_law,
@@ -125,6 +132,7 @@ _STEPS: dict[type[Query], Callable[..., GaussianStep]] = {
     ColumnSquares: _square_law,
     CellCounts: _cell_law,
     NormCounts: _norm_law,
+    ObservedPairs: _sign_law,
     Moments: _moment_law,
     ClippedTail: _moment_law,
 }

@@ -20,6 +20,7 @@ __all__ = [
     "histogram_sensitivity",
     "mean_sensitivity",
     "moment_sensitivity",
+    "sign_sensitivity",
     "square_sensitivity",
 ]
 
@@ -84,6 +85,16 @@ def cell_sensitivity(n_columns: int, rows_per_person: int) -> float:
     Proof: ``privacy/proofs/columns.md`` (theorem 10).
     """
     return sqrt_round_up(2 * n_columns * len(CELL_LEVELS) * rows_per_person**2)
+
+
+def sign_sensitivity(n_columns: int, rows_per_person: int) -> float:
+    """L2 sensitivity of Σ s_i and Σ s_i s_j, i < j, for vectors s of ``n_columns`` signs.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/columns.md`` (theorem 10).
+    """
+    return sqrt_round_up(4 * rows_per_person**2 * ((n_columns + 1) ** 2 // 4))
 
 
 # ------------------------------------------------------------------ one person more, or less

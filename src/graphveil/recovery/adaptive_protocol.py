@@ -141,12 +141,12 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
             radius = Radius(guess, 1.0, 0.0, np.sqrt(p), 1.0, np.array([guess]), np.ones(1))
             questions = _questions(inputs, row_map, radius, share, 0.0)
         answers = yield questions
-        round_ = _WhitenedMoments.of(inputs, answers, radius)
+        round_ = _WhitenedMoments.of(inputs, answers, radius, columns.there)
         views.append(round_.view)
         known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), views)
         estimate = _update_estimate(inputs, columns, round_, known, radius, first=first, last=last)
         if first and not last and inputs.has_bounds and not inputs.centred:
-            bulk, spent = yield from count_bulk(inputs, known.relative_sd > PROTOCOL.drowned)
+            bulk, spent = yield from count_bulk(inputs, known.relative_sd > PROTOCOL.drowned, columns.there)
             left -= spent
             estimate = _look_at_bulk(estimate, bulk)
         location, whiten = estimate.location, _principal_whitening(estimate.covariance)
@@ -197,7 +197,7 @@ class _WhitenedMoments:
     tail_sd: float = 0.0
 
     @classmethod
-    def of(cls, inputs: ProtocolInputs, answers: list[Answer], radius: Radius) -> "_WhitenedMoments":
+    def of(cls, inputs: ProtocolInputs, answers: list[Answer], radius: Radius, there: Vector) -> "_WhitenedMoments":
         p, unit = inputs.n_features, inputs.lattice.unit
         moments, query = answers[0], answers[0].query
         assert isinstance(query, Moments)
@@ -215,7 +215,7 @@ class _WhitenedMoments:
             # noise would be the largest error of all.
             trust = max(0.0, 1.0 - p * mean_sd**2 / float(mean @ mean))
             noisy = noisy - trust**2 * (np.outer(mean, mean) - mean_sd**2 * np.eye(p))
-            location = middle + back @ (trust * mean)
+            location = middle + back @ (trust * mean) / there
             # A mean that is not near zero brings noise of its own: where that of second moments and mean together is
             # E, M - mm' has JEJ' with J = (I, -m).
             spread = spread + 2.0 * (trust * mean_sd / sd) ** 2 * np.outer(mean, mean)

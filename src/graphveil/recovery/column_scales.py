@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
 from graphveil.released.answers import Answer
+from graphveil.released.observed import observed_shares
 from graphveil.spec.quantization import CELL_LEVELS, RowGrid
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares
+from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, ObservedPairs
 
 __all__ = ["Bulk", "Columns", "column_rounds", "count_bulk"]
 
@@ -34,6 +35,9 @@ class Columns:
         Private variances and the standard deviations of their noise; infinite sd where nothing was asked.
     low, high : (p,) arrays of integers
         Bounds on the grid of rows.
+    there : (p,) array
+        Shares of the records in which the columns are not missing. Variances are those of columns whose missing values
+        stand at the mean.
     """
 
     location: Vector
@@ -41,6 +45,7 @@ class Columns:
     sd: Vector
     low: Vector
     high: Vector
+    there: Vector
 
     def reach(self, unit: float) -> Vector:
         """Squared distance from the mean to the farther end of the window; ``unit`` is a lattice step."""
@@ -51,6 +56,11 @@ def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer],
     """Ask about columns; return what is known, and the share of μ² that is left."""
     p, lattice = inputs.n_features, inputs.lattice
     columns, mean_sd, spent = _columns_before_answers(inputs), np.zeros(p), 0.0
+    if inputs.gaps:
+        asked = ObservedPairs(np.array([float(place.start) for place in inputs.gaps]))
+        (answer,) = yield [(asked, PROTOCOL.gaps_share)]
+        shares = observed_shares(answer, inputs.gaps, p, inputs.n_samples)
+        columns, spent = replace(columns, there=np.diag(shares)), PROTOCOL.gaps_share
     if not inputs.centred:
         columns, mean_sd = yield from _means(
             columns, lattice, PROTOCOL.mean_share, np.arange(p), hides_count=inputs.hides_count
@@ -78,6 +88,7 @@ def _columns_before_answers(inputs: ProtocolInputs) -> Columns:
         sd=np.full(p, np.inf),
         low=low,
         high=high,
+        there=np.ones(p),
     )
 
 
@@ -90,11 +101,12 @@ def _means(
     query = ColumnMeans(columns.low, columns.high, weights, which.astype(float))
     (answer,) = yield [(query, share)]
     location, sd = columns.location.copy(), np.zeros(columns.location.size)
-    steps = np.rint(answer.values["means"] / weights / lattice.unit)
+    # A missing value counts as zero.
+    steps = np.rint(answer.values["means"] / weights / lattice.unit / columns.there[which])
     if hides_count:  # it was about the middle
         steps = steps + query.middle[which]
     location[which] = np.clip(steps, columns.low[which], columns.high[which]) * lattice.unit
-    sd[which] = answer.sd("means") / weights
+    sd[which] = answer.sd("means") / weights / columns.there[which]
     return replace(columns, location=location), sd
 
 
@@ -106,7 +118,7 @@ def _squares(
     weights = _whole_weights(wish)
     (answer,) = yield [(ColumnSquares(columns.low, columns.high, centre, weights, which.astype(float)), share)]
     variance, sd = columns.variance.copy(), columns.sd.copy()
-    noise = mean_sd[which]
+    noise = mean_sd[which] * np.sqrt(columns.there[which])
     # E(x - m)² = variance + E(m - mean)²: subtract what the noise of the mean adds.
     variance[which] = answer.values["squares"] / weights - noise**2
     sd[which] = np.hypot(answer.sd("squares") / weights, np.sqrt(2.0) * noise**2)
@@ -128,7 +140,7 @@ class Bulk:
 
 
 def count_bulk(
-    inputs: ProtocolInputs, drowned: NDArray[np.bool_]
+    inputs: ProtocolInputs, drowned: NDArray[np.bool_], there: Vector
 ) -> Generator[QueryBatch, list[Answer], tuple[Bulk, float]]:
     """Where nearly all rows of columns lie of which a round has seen next to nothing, if counts can tell.
 
@@ -143,11 +155,11 @@ def count_bulk(
     (answer,) = yield [(CellCounts(which.astype(float)), PROTOCOL.cells_share)]
     nearly_all = 1.0 - max(PROTOCOL.least_rows_lost, lost)
     for column, cells in zip(which, answer.values["cells"].reshape(which.size, -1), strict=True):
-        middle[column], half[column] = _find_bulk(cells, inputs.n_samples, nearly_all)
+        middle[column], half[column] = _find_bulk(cells, inputs.n_samples * there[column], nearly_all)
     return Bulk(middle, half), PROTOCOL.cells_share
 
 
-def _find_bulk(cells: Vector, n: int, nearly_all: float) -> tuple[float, float]:
+def _find_bulk(cells: Vector, n: float, nearly_all: float) -> tuple[float, float]:
     """Middle and half-width of the narrowest two neighbouring cells with nearly all rows."""
     start = 0
     for level in CELL_LEVELS:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["DROWNED", "diagnostics", "low_n_eff_warning", "warnings_for"]
 
 DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
+_HARDLY_EVER = 0.05  # of records: moments are divided by this share, and so is their noise
 _REMEDY = "Narrower public bounds would help, or taking logarithms of very skewed columns"
 
 
@@ -60,6 +61,12 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
         said.append(
             "The variance of these columns is within its noise. Do not interpret these columns: "
             f"{_list_columns(release, drowned)}. {_REMEDY}; in a CSV file, check that they contain numbers at all."
+        )
+    hardly = release.observed <= _HARDLY_EVER
+    if hardly.any():
+        said.append(
+            "These columns, or some pairs of them, are hardly ever there: do not interpret what is said about them: "
+            f"{_list_columns(release, hardly.any(axis=1) & (np.diag(release.observed) < 1.0))}."
         )
     if found.saturated:
         said.append(

@@ -15,6 +15,7 @@ from graphveil.recovery.adaptive_protocol import RoundState, adaptive_rounds
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.diagnostics import warnings_for
 from graphveil.recovery.edge_intervals import EdgeIntervals
+from graphveil.recovery.missing_values import complete
 from graphveil.recovery.moment_intervals import column_numbers, column_table, correlation_intervals
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.recovery.parameters import PROTOCOL
@@ -198,28 +199,31 @@ def estimate_release(release: Release) -> Estimate:
     scale = np.outer(half, half)
     if release.event.rounds == "adaptive":
         estimate = _replay(release)
+        noisy = NoisyCovariance(
+            estimate.noisy * scale,
+            ((half[:, None] * estimate.back, estimate.noise),),
+            estimate.covariance * scale,
+            estimate.kurtosis / release.n_samples,
+            estimate.single * scale**2,
+        )
+        there = np.ones(half.size)
+        if release.domain.gaps:
+            noisy, there = complete(noisy, release.observed), np.diag(release.observed)
+        shift = half * estimate.shift / there
         return Estimate(
-            covariance=estimate.covariance * scale,
+            covariance=noisy.denoised,
             location=_clamp_to_bounds(release, centre + half * estimate.location),
             n_eff=release.n_eff,
-            location_sd=_location_sd(
-                release, estimate.covariance * scale, 1.0 / release.n_samples, half * estimate.shift
-            ),
-            location_shift=half * estimate.shift,
+            location_sd=_location_sd(release, noisy.denoised, 1.0 / (there * release.n_samples), shift),
+            location_shift=shift,
             relative_sd=np.hypot(estimate.relative_sd, release.count_sd / release.n_samples),
-            fourth_moment=estimate.fourth,
+            fourth_moment=np.maximum(estimate.fourth * there, np.minimum(estimate.fourth, 3.0)),
             undetermined=estimate.undetermined,
             flat=estimate.denoised.flat,
             unresolved=estimate.denoised.unresolved,
             saturated=_fills_norm(release, estimate.covariance, estimate.location),
             columns=release.columns,
-            noisy=NoisyCovariance(
-                estimate.noisy * scale,
-                ((half[:, None] * estimate.back, estimate.noise),),
-                estimate.covariance * scale,
-                estimate.kurtosis / release.n_samples,
-                estimate.single * scale**2,
-            ),
+            noisy=noisy,
         )
     p, sd = half.size, release.noise_scale
     trace_sd = refined_trace_sd(sd, p) if "trace" in release.answers[-1].values else sd * np.sqrt(p)
@@ -298,7 +302,10 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
 
 
 def _location_sd(
-    release: Release, covariance: NDArray[np.float64], sampling: float, shift: NDArray[np.float64]
+    release: Release,
+    covariance: NDArray[np.float64],
+    sampling: NDArray[np.float64] | float,
+    shift: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Of the mean, from noise, from sampling, whose variance is ``sampling`` times that of the rows, and clipping."""
     return np.sqrt(np.diag(release.location_noise) + sampling * np.diag(covariance) + shift**2)
@@ -346,6 +353,7 @@ def _replay(release: Release) -> RoundState:
         centred=release.augment is None,
         window=RowSpace.of(domain, release.augment, None).window,
         hides_count=release.event.hides_count,
+        gaps=domain.gaps,
     )
 
     def recorded(asked: QueryBatch) -> list[Answer]:

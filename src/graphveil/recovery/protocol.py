@@ -42,6 +42,8 @@ class ProtocolInputs:
         What each coordinate of a row can be, where that is less than the lattice has.
     hides_count : bool
         ``n_samples`` was released with noise, sensitivities are those of one person more, and there are no traces.
+    gaps : tuple of ranges
+        The columns of each variable that declares missing values.
     """
 
     n_features: int
@@ -53,6 +55,7 @@ class ProtocolInputs:
     centred: bool
     window: tuple[Vector, Vector] | None = None
     hides_count: bool = False
+    gaps: tuple[range, ...] = ()
 
     def noise(self, share: float) -> float:
         """Standard deviation of a count that gets ``share`` of μ², as a share of the rows.

@@ -18,7 +18,16 @@ from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.gdp import delta_from_mu
 from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
-from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Moments, NormCounts, Query, RowCount
+from graphveil.spec.queries import (
+    CellCounts,
+    ColumnMeans,
+    ColumnSquares,
+    Moments,
+    NormCounts,
+    ObservedPairs,
+    Query,
+    RowCount,
+)
 from graphveil.spec.row_space import RowSpace
 
 __all__ = ["check_release"]
@@ -108,6 +117,8 @@ def _sizes(query: Query, layout: MomentLayout, event: ReleaseEvent) -> list[dict
         return [{"counts": query.edges.size + 1}]
     if isinstance(query, CellCounts):
         return [{"cells": query.columns.size * sum(2**level for level in CELL_LEVELS)}]
+    if isinstance(query, ObservedPairs):
+        return [{"signs": query.columns.size * (query.columns.size + 1) // 2}]
     if isinstance(query, ColumnMeans):
         return [{"means": query.columns.size}]
     if isinstance(query, ColumnSquares):

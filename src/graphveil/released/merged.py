@@ -167,6 +167,11 @@ class MergedRelease(Release):
         return max(part.n_passes for part in self.parts)
 
     @property
+    def observed(self) -> Matrix:
+        """Weighted mean of the sites' noisy shares of the records in which both columns of a pair are there."""
+        return self._average([part.observed for part in self.parts])
+
+    @property
     def location(self) -> Vector | None:
         """Weighted mean of the sites' noisy means, or None when they have none."""
         if not isinstance(self.augment, Constant):

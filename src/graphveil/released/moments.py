@@ -13,11 +13,12 @@ import numpy as np
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.released.answers import Answer, released_count
+from graphveil.released.observed import gap_inflation, observed_shares
 from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.quantization import MomentLayout, RowGrid
-from graphveil.spec.queries import ClippedTail, Moments
+from graphveil.spec.queries import ClippedTail, Moments, ObservedPairs
 
 __all__ = ["NoisyMoments"]
 
@@ -52,7 +53,7 @@ class NoisyMoments:
             return None
         centre, half = self.scaling
         middle, back = self._unwhiten
-        return np.asarray(centre + half * (middle + back @ self._mean))
+        return np.asarray(centre + half * (middle + back @ self._mean / np.diag(self.observed)))
 
     @property
     def moment_center(self) -> Vector:
@@ -77,7 +78,14 @@ class NoisyMoments:
         if self._row_map is not None:
             moment = back @ moment @ back.T
             moment = (moment + moment.T) / 2.0
-        return np.asarray(moment * np.outer(half, half))
+        return np.asarray(moment * np.outer(half, half) / self.observed)
+
+    @property
+    def observed(self) -> Matrix:
+        """Noisy shares of the records in which both columns of a pair are there; 1 where none is declared missing."""
+        p, gaps = self.domain.require_n_features(), self.domain.gaps
+        found = [answer for answer in self.answers if isinstance(answer.query, ObservedPairs)]
+        return observed_shares(found[0], gaps, p, self.n_samples) if gaps and found else np.ones((p, p))
 
     @property
     def noise_sd(self) -> Matrix:
@@ -95,7 +103,7 @@ class NoisyMoments:
             total = self.noise_scale**2 + (0.0 if self._excess is None else self._excess.sd("diagonal") ** 2)
             spread = self._unwhiten[1] @ self._unwhiten[1].T
             variance = np.asarray(total / 2.0 * (np.outer(np.diag(spread), np.diag(spread)) + spread**2))
-            return np.asarray(np.hypot(np.sqrt(variance) * np.outer(half, half), counted))
+            return np.asarray(np.hypot(np.sqrt(variance) * np.outer(half, half) / self.observed, counted))
         m = self._layout.n_diagonal
         variance = np.full((p, p), self._last.sd("off_diagonal") ** 2)
         refined = m / (m + 1) if "trace" in self._last.values else 1.0
@@ -113,7 +121,7 @@ class NoisyMoments:
         half = self.scaling[1]
         if not isinstance(self.augment, Constant):
             return np.zeros((half.size, half.size))
-        root = half[:, None] * self._unwhiten[1] * self._mean_sd
+        root = (half / np.diag(self.observed))[:, None] * self._unwhiten[1] * self._mean_sd
         away = half * (self._unwhiten[1] @ self._mean) * self._relative_count_sd
         return np.asarray(root @ root.T + np.outer(away, away))
 
@@ -124,13 +132,16 @@ class NoisyMoments:
 
     @property
     def n_eff(self) -> float:
-        """Number of equally informative noise-free rows: 1/n_eff = 1/n + (σ/mean eigenvalue)²/2."""
+        """Number of equally informative noise-free rows: 1/n_eff = 1/n + (σ/mean eigenvalue)²/2.
+
+        Where values are missing, it is divided by what that adds to the variance of correlations, on average.
+        """
         p = self.scaling[1].size
         moment = np.trace(self._moments[:p, :p]) / p
         if isinstance(self.augment, Constant):
             moment -= np.sum(self._mean**2) / p - self._mean_sd**2
         relative = self.noise_scale / max(float(moment), self.noise_scale / np.sqrt(p))
-        return float(1.0 / (1.0 / self.n_samples + relative**2 / 2.0))
+        return float(1.0 / (1.0 / self.n_samples + relative**2 / 2.0) / gap_inflation(self.observed))
 
     @property
     def class_counts(self) -> Vector | None:

@@ -74,6 +74,15 @@ class Release(NoisyMoments):
         return self.columns or tuple(f"x{number}" for number in range(self.domain.n_features or 0))
 
     @property
+    def missing_shares(self) -> dict[str, float]:
+        """Noisy share of the records in which each variable that declares missing values is missing."""
+        codebook, there = self.domain.codebook, np.diag(self.observed)
+        if codebook is None:
+            return {}
+        named = zip(codebook.names, codebook.kinds, codebook.places, strict=True)
+        return {name: float(1.0 - there[place.start]) for name, kind, place in named if kind.nullable}
+
+    @property
     def budget(self) -> Budget:
         """The guarantee that was asked for; ``event`` has the one that holds."""
         return self.event.budget

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from graphveil.exceptions import GuaranteeError
 from graphveil.rows.encoding import encode_mapped, map_rows, row_norms, weigh_rows
 from graphveil.rows.exact_sums import ExactMoments, join_words, split_words
 from graphveil.rows.statistic import Statistic
-from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT, MomentLayout, RowGrid
+from graphveil.spec.quantization import CELL_LEVELS, MISSING, PERSON_WEIGHT, MomentLayout, RowGrid
 from graphveil.spec.queries import (
     CellCounts,
     ClippedTail,
@@ -24,6 +25,7 @@ from graphveil.spec.queries import (
     ColumnSquares,
     Moments,
     NormCounts,
+    ObservedPairs,
     Query,
     RowMap,
 )
@@ -38,7 +40,17 @@ if TYPE_CHECKING:
 _CACHED = 2**14  # entries of mapped rows that are handled at a time: 128 kB a buffer
 _SMALL = 10**6  # multiplications up to which OpenBLAS takes a kernel for small matrices, faster by a third
 
-__all__ = ["CellCounter", "ColumnTotals", "Count", "MappedMoments", "NormCounter", "RowMoments", "statistic_for"]
+__all__ = [
+    "CellCounter",
+    "ColumnTotals",
+    "Count",
+    "Filled",
+    "MappedMoments",
+    "NormCounter",
+    "PairCounter",
+    "RowMoments",
+    "statistic_for",
+]
 
 
 class _MomentStatistic(Statistic):
@@ -170,64 +182,77 @@ class ColumnTotals(Statistic):
 
     Where rows have weights, Σwk, Σwk² and Σw. Then ``n_people`` is public, and Σw less than 2²⁰ times that by what
     rounding weights down has lost: a mean is about the point of the window next to zero, which makes up for it.
-    Where their number is secret, a mean is about the middle of the window.
+    Where their number is secret, a mean is about the middle of the window. Where values may be missing, everything is
+    summed over those that are there, also the number of rows.
     """
 
-    __slots__ = ("_hides_count", "_high", "_low", "_n_people", "_rows", "_squares", "_sums")
+    __slots__ = ("_gaps", "_hides_count", "_high", "_low", "_n_people", "_rows", "_squares", "_sums")
 
-    def __init__(self, low: "Rows", high: "Rows", n_people: int | None = None, *, hides_count: bool = False) -> None:
-        self._low, self._high, self._n_people, self._rows = low, high, n_people, 0
-        self._hides_count = hides_count
+    def __init__(
+        self,
+        low: "Rows",
+        high: "Rows",
+        n_people: int | None = None,
+        *,
+        hides_count: bool = False,
+        gaps: bool = False,
+    ) -> None:
+        if gaps and not ((low <= 0.0) & (high >= 0.0)).all():
+            raise GuaranteeError("a window of columns with missing values must contain zero, which they count as.")
+        self._low, self._high, self._n_people = low, high, n_people
+        self._hides_count, self._gaps = hides_count, gaps
+        self._rows = np.zeros(low.size, dtype=object)
         self._sums = np.zeros(low.size, dtype=object)
         self._squares = np.zeros(low.size, dtype=object)
 
     def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
-        inside = np.clip(encoded, self._low, self._high)
+        inside, there = np.clip(encoded, self._low, self._high), None
+        if self._gaps:
+            there = encoded != MISSING
+            inside = np.where(there, inside, 0.0)
         if weights is not None:
-            return self._update_weighted(inside, weights)
-        self._rows += len(inside)
+            return self._update_weighted(inside, there, weights)
+        self._rows = self._rows + (len(inside) if there is None else there.sum(axis=0).astype(object))
         self._sums = self._sums + inside.sum(axis=0).astype(np.int64).astype(object)
         # At most 2¹³ rows of squares of at most 2⁴⁰: the float sum is exact.
         self._squares = self._squares + (inside**2).sum(axis=0).astype(np.int64).astype(object)
 
-    def _update_weighted(self, inside: "Rows", weights: "Weights") -> None:
+    def _update_weighted(self, inside: "Rows", there: "NDArray[np.bool_] | None", weights: "Weights") -> None:
         # Weights are at most 2²⁰, and so are coordinates and the halves of their squares: over 2¹³ rows every partial
         # sum of products is an integer of at most 2⁵³.
         squares, w = inside**2, weights.astype(np.float64)
         upper = np.floor(squares / PERSON_WEIGHT)
         lower = squares - upper * PERSON_WEIGHT
-        self._rows += int(weights.sum())
+        self._rows = self._rows + (int(weights.sum()) if there is None else _whole(w @ there))
         self._sums = self._sums + _whole(w @ inside)
         self._squares = self._squares + _whole(w @ upper) * PERSON_WEIGHT + _whole(w @ lower)
 
     def merge(self, other: Self) -> None:
-        self._rows += other._rows
+        self._rows = self._rows + other._rows
         self._sums = self._sums + other._sums
         self._squares = self._squares + other._squares
 
     def to_words(self) -> "NDArray[np.int64]":
-        return split_words(np.concatenate([[self._rows], self._sums, self._squares]))
+        return split_words(np.concatenate([self._rows, self._sums, self._squares]))
 
     def add_from_words(self, words: "NDArray[np.int64]") -> None:
-        rows, *others = join_words(words)
-        self._rows += rows
-        sums, squares = np.array(others, dtype=object).reshape(2, -1)
-        self._sums, self._squares = self._sums + sums, self._squares + squares
+        rows, sums, squares = np.array(join_words(words), dtype=object).reshape(3, -1)
+        self._rows, self._sums, self._squares = self._rows + rows, self._sums + sums, self._squares + squares
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         """Weighted sums, or weighted squares expanded about a centre, in Python integers."""
         assert isinstance(query, ColumnMeans | ColumnSquares)
         which = query.columns.astype(np.intp)
-        weights, sums = _whole(query.weights), self._sums[which]
+        weights, sums, rows = _whole(query.weights), self._sums[which], self._rows[which]
         if isinstance(query, ColumnMeans):
             if self._hides_count:
-                sums = sums - self._rows * _whole(query.middle)[which]
+                sums = sums - rows * _whole(query.middle)[which]
             elif self._n_people is not None:
                 origin = _whole(np.clip(0.0, self._low, self._high))[which]
-                sums = sums + (self._n_people * PERSON_WEIGHT - self._rows) * origin
+                sums = sums + (self._n_people * PERSON_WEIGHT - rows) * origin
             return {"means": weights * sums}
         centre = _whole(query.centre)[which]
-        return {"squares": weights * (self._squares[which] - 2 * centre * sums + self._rows * centre * centre)}
+        return {"squares": weights * (self._squares[which] - 2 * centre * sums + rows * centre * centre)}
 
 
 class Count(Statistic):
@@ -258,11 +283,12 @@ class CellCounter(Statistic):
         self._counts = np.zeros((self._columns.size, 2 ** CELL_LEVELS[0]), dtype=np.int64)
 
     def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
-        finest = CELL_LEVELS[0]
-        steps = encoded[:, self._columns].astype(np.int64) + self._levels
+        finest, values = CELL_LEVELS[0], encoded[:, self._columns]
+        steps = values.astype(np.int64) + self._levels
         cells = (steps << finest) // (2 * self._levels + 1)
-        size = self._counts.shape[1]
-        self._counts += np.stack([_count_in_bins(column, weights, size) for column in cells.T])
+        cells[values == MISSING] = self._counts.shape[1]  # a cell of their own, which is not counted
+        size = self._counts.shape[1] + 1
+        self._counts += np.stack([_count_in_bins(column, weights, size)[:-1] for column in cells.T])
 
     def merge(self, other: Self) -> None:
         self._counts += other._counts
@@ -280,6 +306,61 @@ class CellCounter(Statistic):
             for level in CELL_LEVELS
         ]
         return {"cells": np.concatenate(coarser, axis=1).ravel().astype(object)}
+
+
+class PairCounter(Statistic):
+    """Sums of signs, 1 for a value that is there and -1 for one that is not, and of their products."""
+
+    __slots__ = ("_columns", "_moments")
+
+    def __init__(self, query: ObservedPairs) -> None:
+        self._columns = query.columns.astype(np.intp)
+        self._moments = np.zeros((self._columns.size + 1,) * 2, dtype=np.int64)
+
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
+        signs = np.ones((len(encoded), self._columns.size + 1))
+        signs[:, :-1] = np.where(encoded[:, self._columns] == MISSING, -1.0, 1.0)
+        # Weights are at most 2²⁰, and rows at most 2¹³: every partial sum is an integer of at most 2³³.
+        weighted = signs if weights is None else signs * weights[:, None]
+        self._moments += (weighted.T @ signs).astype(np.int64)
+
+    def merge(self, other: Self) -> None:
+        self._moments += other._moments
+
+    def to_words(self) -> "NDArray[np.int64]":
+        return self._moments.ravel()
+
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
+        self._moments += words.reshape(self._moments.shape)
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        m = self._columns.size
+        pairs = self._moments[:m, :m][np.triu_indices(m, 1)]
+        return {"signs": np.concatenate([self._moments[:m, m], pairs]).astype(object)}
+
+
+class Filled(Statistic):
+    """Another statistic, of rows in which missing values are where a map of rows has its centre."""
+
+    __slots__ = ("_centre", "_of_rows")
+
+    def __init__(self, of_rows: Statistic, row_map: RowMap) -> None:
+        self._of_rows, self._centre = of_rows, row_map.centre
+
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
+        self._of_rows.update(np.where(encoded == MISSING, self._centre, encoded), weights)
+
+    def merge(self, other: Self) -> None:
+        self._of_rows.merge(other._of_rows)
+
+    def to_words(self) -> "NDArray[np.int64]":
+        return self._of_rows.to_words()
+
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
+        self._of_rows.add_from_words(words)
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        return self._of_rows.answer(query)
 
 
 def _count_in_bins(bins: "NDArray[np.int64]", weights: "Weights | None", size: int) -> "NDArray[np.int64]":
@@ -307,12 +388,20 @@ def _coordinates(moments: ExactMoments, layout: MomentLayout) -> "dict[str, NDAr
 
 # ------------------------------------------------------------------ which statistic answers which query
 def statistic_for(query: Query, space: RowSpace) -> Statistic:
-    """An empty statistic that sums what ``query`` asks for."""
-    return _STATISTICS[type(query)](query, space)
+    """An empty statistic that sums what ``query`` asks for.
+
+    Values may be missing in the rows of a ``space`` with gaps: what knows nothing of them is given rows without.
+    """
+    statistic = _STATISTICS[type(query)](query, space)
+    row_map = getattr(query, "row_map", None)
+    if not space.gaps or isinstance(statistic, ColumnTotals | CellCounter | PairCounter):
+        return statistic
+    assert row_map is not None, "moments of rows with missing values need a map of rows"
+    return Filled(statistic, row_map)
 
 
 def _column_totals(query: ColumnMeans | ColumnSquares, space: RowSpace) -> Statistic:
-    return ColumnTotals(query.low, query.high, space.n_people, hides_count=space.hides_count)
+    return ColumnTotals(query.low, query.high, space.n_people, hides_count=space.hides_count, gaps=bool(space.gaps))
 
 
 def _cell_counter(query: CellCounts, space: RowSpace) -> Statistic:
@@ -321,6 +410,10 @@ def _cell_counter(query: CellCounts, space: RowSpace) -> Statistic:
 
 def _norm_counter(query: NormCounts, space: RowSpace) -> Statistic:
     return NormCounter(query, space.edge)
+
+
+def _pair_counter(query: ObservedPairs, space: RowSpace) -> Statistic:
+    return PairCounter(query)
 
 
 def _moments(query: Moments | ClippedTail, space: RowSpace) -> Statistic:
@@ -333,6 +426,7 @@ _STATISTICS: dict[type[Query], Callable[[Any, RowSpace], Statistic]] = {
     ColumnSquares: _column_totals,
     CellCounts: _cell_counter,
     NormCounts: _norm_counter,
+    ObservedPairs: _pair_counter,
     Moments: _moments,
     ClippedTail: _moments,
 }

@@ -33,7 +33,7 @@ from graphveil.spec.augmentation import Augment, Labels
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.domain import Domain
 from graphveil.spec.kinds import Category
-from graphveil.spec.quantization import PERSON_WEIGHT, RowGrid
+from graphveil.spec.quantization import MISSING, PERSON_WEIGHT, RowGrid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -243,9 +243,13 @@ class Encoder:
         What is appended to a row.
     shift : bool
         Whether the middle of the bounds becomes the origin; rows that are taken to be centred are only scaled.
+    marks_gaps : bool, default False
+        Whether a missing value of a column that declares some becomes ``MISSING``, for statistics that know of it,
+        instead of the centre.
     """
 
-    def __init__(self, domain: Domain, augment: Augment, *, shift: bool) -> None:
+    def __init__(self, domain: Domain, augment: Augment, *, shift: bool, marks_gaps: bool = False) -> None:
+        self._gaps = [column for columns in domain.gaps for column in columns] if marks_gaps else []
         self.augment = augment
         self.lattice = RowGrid.of(domain, augment)
         self._centre, half, self._ends = domain.scaling(shift=shift)
@@ -282,6 +286,8 @@ class Encoder:
         else:
             norm, bound = self._norm, float(lattice.row_square)
             encode_with_norm(rows, self._centre, self._scale, self._ends, 0.0, norm, lattice.ball, bound, out)
+        if self._gaps:
+            out[:, self._gaps] = np.where(np.isnan(rows[:, self._gaps]), MISSING, out[:, self._gaps])
         if isinstance(self.augment, Labels):
             assert codes is not None
             known = np.flatnonzero(codes >= 0)

@@ -79,7 +79,8 @@ class Evaluator(Unreleased):
         if domain.wants_private_norm:
             self._encoder: Encoding = IdentityEncoder(self.space.n_features)
         elif domain.variation == "total" or isinstance(self._source, Partitions):  # which replace rows themselves
-            self._encoder = Encoder(domain, appended, shift=self._augment is not None)
+            gaps = self._adaptive
+            self._encoder = Encoder(domain, appended, shift=self._augment is not None, marks_gaps=gaps)
         else:
             self._replace_by_means(domain)
 
@@ -108,7 +109,8 @@ class Evaluator(Unreleased):
         # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
         edge = np.full(self.space.n_features, self.space.lattice.edge)
         low, high = self.space.window or (-edge, edge)
-        (totals,) = self._sum([partial(ColumnTotals, low, high, hides_count=self._hides_count)])
+        facts = {"hides_count": self._hides_count, "gaps": bool(self.space.gaps)}
+        (totals,) = self._sum([partial(ColumnTotals, low, high, **facts)])
         self._totals[_window_key(low, high)] = totals
         return self._count_rows()
 

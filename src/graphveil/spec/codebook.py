@@ -81,6 +81,11 @@ class Codebook(Record):
         }
 
     @property
+    def gaps(self) -> tuple[range, ...]:
+        """The columns of each variable that declares missing values."""
+        return tuple(place for kind, place in zip(self.kinds, self.places, strict=True) if kind.nullable)
+
+    @property
     def is_plain(self) -> bool:
         """Whether all cells are taken as the numbers that they are."""
         return all(kind.is_plain for kind in self.kinds)

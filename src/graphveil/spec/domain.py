@@ -147,6 +147,10 @@ class Domain(Record):
         _validation.choice("variation", self.variation, ["total", "between", "within"])
         if self.variation != "total" and self.person is None:
             raise InvalidParameter.of("variation", '"total" without a person column', self.variation)
+        if self.variation != "total" and self.gaps:
+            raise InvalidParameter.of("missing", f'False with variation="{self.variation}"', True)
+        if self.hides_count and self.gaps:
+            raise InvalidParameter.of("missing", f'False with neighbours="{self.neighbours}"', True)
         if self.variation != "total" and self.wants_private_norm:
             raise InvalidParameter.of("data_norm", f'a number with variation="{self.variation}"', self.data_norm)
         _validation.choice("neighbours", self.neighbours, ["replace", "add-remove"])
@@ -225,6 +229,11 @@ class Domain(Record):
         ends = tuple([*_spread(end, p), *(pair[side] for pair in more)] for side, end in enumerate(self.bounds))
         named = None if self.columns is None else (*self.columns, *bounds)
         return replace(self, columns=named, n_features=p + len(more), bounds=ends)
+
+    @property
+    def gaps(self) -> tuple[range, ...]:
+        """The columns of each variable that declares missing values: all of them are missing, or none."""
+        return () if self.codebook is None else self.codebook.gaps
 
     @property
     def n_blocks(self) -> int:

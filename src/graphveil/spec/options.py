@@ -50,6 +50,8 @@ class ReleaseOptions(Record):
             _require("labels", self.labels, None, 'with neighbours="add-remove"')
             if self.mechanism == "paper":
                 raise InvalidParameter.of("mechanism", '"default" with neighbours="add-remove"', self.mechanism)
+        if self.domain.gaps:
+            _require("adaptive", self.adaptive, True, "with columns that declare missing values")
         if self.labels is not None:
             _require("person", self.domain.person, None, "with labels")
             _require("assume_centered", self.assume_centered, False, "with labels: class means are released with them")

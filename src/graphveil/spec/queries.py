@@ -27,6 +27,7 @@ __all__ = [
     "ColumnSquares",
     "Moments",
     "NormCounts",
+    "ObservedPairs",
     "Query",
     "RowCount",
     "RowMap",
@@ -266,6 +267,18 @@ class NormCounts(Query):
         rising = (np.diff(self.edges) > 0).all() and (self.edges > 0).all()
         if not rising or not np.isfinite(self.edges).all():
             raise InvalidParameter("the edges of a histogram must be positive, finite and increase.")
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedPairs(Query):
+    """Σ s_i and Σ s_i s_j over pairs i < j of some columns, where s is 1 for a value that is there and -1 otherwise."""
+
+    description, power = "how often values are missing, and pairs of them", 0
+
+    columns: Vector
+
+    def __post_init__(self) -> None:
+        CellCounts(self.columns)  # the same rule for numbers of columns
 
 
 @dataclass(frozen=True, eq=False)

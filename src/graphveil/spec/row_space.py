@@ -32,6 +32,8 @@ class RowSpace:
         The number of rows or people is secret, and people may be added or removed.
     window : pair of arrays of integers, or None
         What each coordinate of a row can be, where that is less than the lattice has: indicators of a category.
+    gaps : tuple of ranges
+        The columns of each variable that declares missing values, which are all there or all ``MISSING``.
     """
 
     n_features: int
@@ -41,6 +43,7 @@ class RowSpace:
     n_people: int | None = None
     hides_count: bool = False
     window: tuple[Vector, Vector] | None = None
+    gaps: tuple[range, ...] = ()
 
     @classmethod
     def of(cls, domain: Domain, augment: Augment, appended: Augment, n_people: int | None = None) -> "RowSpace":
@@ -48,7 +51,8 @@ class RowSpace:
         p = domain.require_n_features()
         lattice = None if domain.wants_private_norm else RowGrid.of(domain, appended)
         window = None if lattice is None else _window(domain, augment, lattice)
-        return cls(p, lattice, MomentLayout(p, augment), domain.weighs_rows, n_people, domain.hides_count, window)
+        whose = (domain.weighs_rows, n_people, domain.hides_count)
+        return cls(p, lattice, MomentLayout(p, augment), *whose, window, domain.gaps)
 
     @property
     def weight_unit(self) -> int:

@@ -1,0 +1,59 @@
+"""From moments of rows whose gaps were filled with means to those of complete rows.
+
+A missing value stands at the mean, so it adds nothing to a sum of products of deviations. A covariance of filled rows
+is therefore that of complete rows times the share of records in which both columns are there, if whether a value is
+missing has nothing to do with what it would be (missing completely at random). Dividing by the released shares gives
+the estimate that statisticians call pairwise complete.
+"""
+
+import numpy as np
+
+from graphveil._typing import Matrix, Vector
+from graphveil.recovery.noise_model import NoisyCovariance
+
+__all__ = ["complete"]
+
+# Part of what gaps add to the sampling variance of an entry that is taken to be its own. Entries share the rest, and in
+# an inverse what they share cancels. Measured: with all of it, intervals at 95% cover 98.3%.
+_ALONE = 0.4
+
+
+def complete(noisy: NoisyCovariance, observed: Matrix) -> NoisyCovariance:
+    """The covariance of complete rows from that of filled ones, given the ``observed`` shares of pairs, with its law.
+
+    Noise is divided like the moments. Off the diagonal 1/q_ij is nearly h_i h_j, so that it keeps its form: exactly for
+    columns that are missing independently of each other; for what is missing together it is taken to be larger than it
+    is. Sampling has more variance for pairs that are there in a part of the records only, by 1/q_ij.
+    """
+    factors = _rank_one(1.0 / observed)
+    privacy = tuple((factors[:, None] * back, sd) for back, sd in noisy.privacy)
+    found = NoisyCovariance(noisy.matrix / observed, privacy, noisy.denoised / observed, noisy.sampling)
+    denoised = _positive_definite(found)
+    v = np.diag(denoised)
+    fewer = _ALONE * noisy.sampling * (1.0 / observed - 1.0) * (np.outer(v, v) + denoised**2)
+    np.fill_diagonal(fewer, 0.0)  # variances have an account of their own
+    return NoisyCovariance(found.matrix, privacy, denoised, noisy.sampling, noisy.single / observed**2 + fewer)
+
+
+def _rank_one(matrix: Matrix) -> Vector:
+    """Positive h for which h_i h_j is nearest to the entries off the diagonal, in logarithms."""
+    p = len(matrix)
+    if p < 3:
+        return np.sqrt(np.diag(matrix))
+    sums = np.log(matrix).sum(axis=1) - np.log(np.diag(matrix))
+    total = sums.sum() / (2.0 * (p - 1))
+    return np.asarray(np.exp((sums - total) / (p - 2)))
+
+
+def _positive_definite(noisy: NoisyCovariance) -> Matrix:
+    """The denoised matrix, no eigenvalue of its correlations below the noise that one correlation typically has."""
+    covariance = noisy.denoised
+    sd = np.sqrt(np.diag(covariance))
+    variance = sum(size * np.outer(np.diag(gram), np.diag(gram)) for gram, size in noisy.privacy_grams)
+    least = float(np.sqrt(np.median(variance / np.outer(sd, sd) ** 2)))
+    values, vectors = np.linalg.eigh(covariance / np.outer(sd, sd))
+    if values[0] >= least:
+        return covariance
+    found = (vectors * np.maximum(values, least)) @ vectors.T
+    scale = sd / np.sqrt(np.diag(found))
+    return np.asarray(found * np.outer(scale, scale))
