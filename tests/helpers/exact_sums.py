@@ -54,10 +54,10 @@ def exact_total(source, domain, augment=None):
     return exact_moments(source, domain, augment)[0].total()
 
 
-def encoded(rows, domain, augment=None, codes=None):
+def encoded(rows, domain, augment=None, codes=None, *, marks_gaps=False):
     """Integer rows."""
     rows = np.ascontiguousarray(rows, dtype=float)
-    encoder = Encoder(domain.resolve(None, rows.shape[1]), augment, shift=augment is not None)
+    encoder = Encoder(domain.resolve(None, rows.shape[1]), augment, shift=augment is not None, marks_gaps=marks_gaps)
     out = np.empty((len(rows), encoder.width))
     encoder.encode(rows, codes, out)
     return out

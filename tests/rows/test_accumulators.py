@@ -16,14 +16,14 @@ from graphveil.spec.row_space import RowSpace
 from helpers.exact_sums import encoded
 from helpers.reference_releases import EVERY_KIND, EXPECTED, ROWS
 
-ADAPTIVE, NORM = EXPECTED["adaptive"], EXPECTED["a private norm"]
+ADAPTIVE, NORM, GAPS = (EXPECTED[name] for name in ("adaptive", "a private norm", "missing values"))
 PLAIN = RowSpace.of(ADAPTIVE.domain, None, None)
 UNKNOWN_NORM = RowSpace(4, None, PLAIN.layout)
 
 
 def cases_of(made):
     """The queries of a release on its encoded rows, by name."""
-    space, rows = RowSpace.of(made.domain, made.augment, None), encoded(ROWS, made.domain)
+    space, rows = RowSpace.of(made.domain, made.augment, None), encoded(ROWS, made.domain, marks_gaps=True)
     asked = [answer.query for answer in made.answers if not is_raw(answer.query)]
     return {f"{type(query).__name__} {number}": (query, space, rows) for number, query in enumerate(asked)}
 
@@ -37,6 +37,7 @@ CASES = {
     "plain moments": (Moments(ADAPTIVE.domain.radius), PLAIN, encoded(ROWS, ADAPTIVE.domain)),
     "raw norms": (NORM.answers[0].query, UNKNOWN_NORM, np.nan_to_num(ROWS)),
     **{f"adaptive: {name}": case for name, case in cases_of(ADAPTIVE).items()},
+    **{f"missing values: {name}": case for name, case in cases_of(GAPS).items()},
     **{f"private norm: {name}": case for name, case in cases_of(NORM).items()},
 }
 
