@@ -1,5 +1,6 @@
 """Theorem 10 with gaps: whatever is missing in a record, no answer moves further than its noise is made for."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -71,7 +72,7 @@ CELL = st.sampled_from([-1.0, 1.0, 0.0, np.nan, 2.0, 9.0, 5.0])
 @given(st.lists(CELL, min_size=8, max_size=8), st.booleans())
 def test_no_answer_moves_further_than_its_noise_is_made_for(cells, weighted):
     encoder = Encoder(DOMAIN, None, shift=True, marks_gaps=True)
-    space = RowSpace.of(DOMAIN, Constant(), None, 1 if weighted else None)
+    space = replace(RowSpace.of(DOMAIN, Constant(), None, 1 if weighted else None), weighs=weighted)
     weights = np.array([PERSON_WEIGHT]) if weighted else None
     rows = np.empty((2, encoder.width))
     encoder.encode(np.array(cells).reshape(2, 4), None, rows)
@@ -108,5 +109,5 @@ def test_refusals():
         with pytest.raises(InvalidParameter, match="adaptive must be True with columns that declare missing values"):
             gv.release(np.zeros((9, 4)), domain=DOMAIN, budget=gv.Budget(1.0, 1e-6), **options)
     for options in ({"person": "id", "variation": "between"}, {"neighbours": "add-remove"}):
-        with pytest.raises(InvalidParameter, match="missing must be False with (variation|neighbours)="):
+        with pytest.raises(InvalidParameter, match=r"missing must be False with (variation|neighbours)="):
             gv.Domain({"a": gv.Number(0, 1, missing=True)}, **options)
