@@ -302,7 +302,7 @@ def test_the_program_itself(released, tmp_path):
     piped = subprocess.run(f"{BIN} show {released} | head -1", shell=True, capture_output=True, text=True, check=True)
     assert piped.stderr == ""
     asked = {"_GRAPHVEIL_COMPLETE": "complete_bash", "COMP_WORDS": "graphveil re", "COMP_CWORD": "1"}
-    assert run(env=os.environ | asked).stdout.split() == ["release", "report"]
+    assert run(env=os.environ | asked).stdout.split() == ["release", "regress", "report"]
 
 
 def test_help_costs_at_most_three_times_numpy():

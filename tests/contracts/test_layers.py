@@ -11,6 +11,7 @@ SRC = Path(__file__).parents[2] / "src" / "graphveil"
 # Lower may not import higher; parts that share a line are siblings and may not import each other.
 LAYERS = [
     {"cli"},
+    {"studio"},
     {"estimators", "auditing", "planning"},
     {"report"},
     {"inference"},

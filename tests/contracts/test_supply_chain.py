@@ -74,8 +74,36 @@ def test_no_module_imports_a_network_library():
     network = re.compile(
         r"^\s*(?:import|from) (socket|urllib|http|requests|ftplib|smtplib|ssl|asyncio)\b", re.MULTILINE
     )
+    server = ROOT / "src" / "graphveil" / "studio" / "server.py"  # which only listens: see the next test
     for path in (ROOT / "src").rglob("*.py"):
-        assert not network.search(path.read_text()), path
+        found = set(network.findall(path.read_text()))
+        assert found == ({"http"} if path == server else set()), path
+
+
+LISTENING = """
+import http.client, sys, threading
+from graphveil.studio.server import StudioServer
+from graphveil.studio.session import Session
+heard = []
+sys.addaudithook(lambda event, arguments: heard.append((event, arguments[1:])) if event.startswith("socket.") else None)
+server = StudioServer(Session("ledger.db", "records.csv"))
+threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+ours = [event for event in heard if event[0] != "socket.__new__"]
+client = http.client.HTTPConnection(server.host)
+client.request("GET", "/" + server.token + "/state")
+assert b"age" in client.getresponse().read()
+server.shutdown()
+mine = {"socket.__new__", "socket.getaddrinfo", "socket.connect"}  # of the client above
+assert ours == [("socket.bind", (("127.0.0.1", 0),))], ours
+assert {event for event, _ in heard[len(ours) + 1 :]} <= mine, heard
+"""
+
+
+def test_the_studio_listens_to_this_computer_and_calls_nobody(tmp_path):
+    """It binds 127.0.0.1 and looks up no name, as the standard library's server would."""
+    (tmp_path / "records.csv").write_text("age,bmi\n1,2\n")
+    ran = subprocess.run([sys.executable, "-c", LISTENING], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")

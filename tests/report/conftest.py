@@ -1,23 +1,14 @@
 """Releases to report on, and the Chromium of the system."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import graphveil as gv
+from helpers.browser import open_chromium
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 @pytest.fixture(scope="package")
@@ -60,15 +51,8 @@ def nothing():
 @pytest.fixture(scope="package")
 def chromium():
     """A headless browser of this worker alone."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        pytest.skip("no Chromium is installed (apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=FLAGS)
+    with open_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

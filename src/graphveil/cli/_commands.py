@@ -21,6 +21,7 @@ from graphveil.cli.release import release
 from graphveil.cli.report import report
 from graphveil.cli.sample import sample
 from graphveil.cli.show import show
+from graphveil.cli.studio import studio
 
 __all__ = ["app", "call"]
 
@@ -38,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for function in (demo, plan, release, show, fit, regress, compare, sample, report, audit):
+for function in (demo, plan, release, show, fit, regress, compare, sample, report, audit, studio):
     app.command()(function)
 app.add_typer(bounds, name="bounds")
 app.add_typer(ledger, name="ledger")

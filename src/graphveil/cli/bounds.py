@@ -1,7 +1,6 @@
 """`graphveil bounds`: what each column can be, in a file that a person fills in from public knowledge."""
 
 import os
-import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ from graphveil.cli._arguments import AsJson, read_text, require_writable
 from graphveil.cli._errors import CliError, command
 from graphveil.cli._output import echo, emit
 from graphveil.exceptions import shortened
+from graphveil.spec.column_names import looks_like_a_value, toml_key
 
 if TYPE_CHECKING:
     from graphveil.spec.domain import Domain
@@ -30,14 +30,6 @@ rows_per_person = "?"
 
 [bounds]
 """
-
-_NAME = re.compile(r"\s*[^\W\d]")  # a letter of any alphabet, or an underscore
-# Words that stand in records: true and false, missing, and what else is a number to a computer.
-_VALUES = re.compile(
-    "true|false|yes|no|wahr|falsch|ja|nein|vrai|faux|oui|non|vero|falso|sí|sim|não|male|female|"
-    "na|n/a|nan|null|none|nil|missing|inf|infinity",
-    re.IGNORECASE,
-)
 
 bounds = typer.Typer(no_args_is_help=True, help="Public bounds of the columns.")
 
@@ -67,7 +59,7 @@ def template(
     output = require_writable(output)
     known = column_kinds(os.path.expanduser(data))
     names = [name for name, _ in known]
-    if not header and any(map(_looks_like_a_value, names)):  # perhaps a record: nothing of it is repeated
+    if not header and any(map(looks_like_a_value, names)):  # perhaps a record: nothing of it is repeated
         raise CliError(
             "The name of a column is empty, or looks like a value (a number, a date, a word such as true or NA), as if "
             "the first line of the file were a record. Give it a first line with names; if these are names, say so "
@@ -76,7 +68,9 @@ def template(
     if len(set(names)) < len(names):
         raise CliError("Two columns of this file have the same name. Give every column a name of its own.")
     columns, left_out = [name for name, number in known if number], [name for name, number in known if not number]
-    lines = [f'{_key(name)} = ["?", "?"]' for name in columns] + [f"# {_key(name)}: not numbers" for name in left_out]
+    lines = [f'{toml_key(name)} = ["?", "?"]' for name in columns] + [
+        f"# {toml_key(name)}: not numbers" for name in left_out
+    ]
     write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
     facts = {"template": str(output), "columns": columns, "left_out": left_out}
     asked = "Enter what each can be, from public knowledge, and how many records one person may have."
@@ -124,17 +118,3 @@ def _check_pair(path: Path, name: str, pair: Any) -> None:
     numbers = isinstance(pair, list) and all(isinstance(end, int | float) and not isinstance(end, bool) for end in pair)
     if not numbers or len(pair) != 2:
         raise CliError(f"{path}: column {shortened(repr(name))} must be [smallest, largest], two numbers.")
-
-
-def _looks_like_a_value(name: str) -> bool:
-    """Names begin with a letter; numbers, dates, times and amounts of any country begin with something else."""
-    return not _NAME.match(name) or "@" in name or _VALUES.fullmatch(name.strip()) is not None
-
-
-def _key(name: str) -> str:
-    """A TOML key."""
-    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        return name
-    import json
-
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")

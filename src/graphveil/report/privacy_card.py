@@ -11,7 +11,7 @@ from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.grouping import GroupEvent
 from graphveil.spec.rounding import format_exact, format_round_up
 
-__all__ = ["PrivacyCard", "max_guess_accuracy", "privacy_card"]
+__all__ = ["PrivacyCard", "guess_accuracy", "max_guess_accuracy", "privacy_card"]
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,13 @@ def max_guess_accuracy(event: ReleaseEvent) -> tuple[float, float]:
     epsilon = event.proven_epsilon
     # (e^ε + δ)/(1 + e^ε) without overflow
     promised = 1.0 - (1.0 - event.budget.delta) / (1.0 + math.exp(epsilon)) if epsilon < 700.0 else 1.0
-    added = 0.5 * math.erfc(-event.mu / 2.0 / math.sqrt(2.0)) + event.eta
+    added = guess_accuracy(event.mu) + event.eta
     return promised, min(added, promised)
+
+
+def guess_accuracy(mu: float) -> float:
+    """Φ(μ/2): how often a guess between two possible persons can be right under μ-GDP."""
+    return 0.5 * math.erfc(-mu / 2.0 / math.sqrt(2.0))
 
 
 def privacy_card(release: Release) -> PrivacyCard:

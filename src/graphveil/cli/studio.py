@@ -1,0 +1,94 @@
+"""`graphveil studio`: from a table to a report in a local browser."""
+
+import os
+import signal
+import tempfile
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphveil.cli._arguments import AsJson, expand_home
+from graphveil.cli._errors import CliError, command
+from graphveil.cli._output import echo, emit, note
+from graphveil.cli.ledger import LedgerUrl
+
+if TYPE_CHECKING:
+    from graphveil.studio.session import Session
+
+__all__ = ["studio"]
+
+_RELEASE = b"graphveil-release "  # how a release file begins
+
+
+@command
+def studio(
+    data: Annotated[
+        str | None, typer.Argument(help="The records, as for `graphveil release`; or a release, to read its report.")
+    ] = None,
+    ledger: LedgerUrl = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Play with a bundled survey, which is public.")] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Choose columns, see what a budget buys, release and read, in a browser. Served to this computer alone.
+
+    Example: graphveil studio patients.parquet --ledger ledger.db
+    """
+    from graphveil.studio.server import StudioServer
+
+    if demo and (data is not None or ledger is not None):
+        raise CliError("--demo brings records and a ledger of its own. Leave out the others.")
+    with ExitStack() as stack:
+        server = stack.enter_context(StudioServer(_open_session(data, ledger, demo, stack)))
+        said = f"The studio is open: {server.url}\nThe address is a password: give it to nobody. Ctrl-C closes it."
+        emit(as_json, {"url": server.url}, lambda out: echo(out, said))
+        if browser:
+            _open_browser(server.url, stack)
+        _end_with_the_terminal()
+        with suppress(KeyboardInterrupt):  # the way to close it
+            server.serve_forever(poll_interval=0.1)
+        if server.session.is_releasing:
+            note("A release has been begun, and is finished first. Ctrl-C once more loses what was charged.")
+            server.session.wait()
+
+
+def _end_with_the_terminal() -> None:
+    """As Ctrl-C does: what was charged is finished first."""
+    hangup = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hangup is not None and signal.getsignal(hangup) == signal.SIG_DFL:
+        signal.signal(hangup, signal.default_int_handler)
+
+
+def _open_session(data: str | None, ledger: str | None, demo: bool, stack: ExitStack) -> "Session":
+    from graphveil.studio.session import Session
+
+    if demo:
+        from graphveil.studio.demo import demo_session
+
+        return demo_session(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="graphveil-demo-"))))
+    found = ledger or os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db"
+    if data is not None and _is_release(data):
+        from graphveil.released.release import Release
+
+        return Session(found, release=Release.load(expand_home(Path(data))))
+    return Session(found, data=data)
+
+
+def _is_release(data: str) -> bool:
+    with suppress(OSError, ValueError), open(os.path.expanduser(data), "rb") as file:
+        return file.read(len(_RELEASE)) == _RELEASE
+    return False
+
+
+def _open_browser(url: str, stack: ExitStack) -> None:
+    """By a file that only this user can read: what a program is started with, all users of a computer can see."""
+    import webbrowser
+
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="graphveil-studio-")))
+    page = folder / "studio.html"
+    page.touch(mode=0o600)
+    page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={url}">', encoding="utf-8")
+    with suppress(Exception):  # there may be none; the address is in the terminal
+        webbrowser.open(page.as_uri())

@@ -1,0 +1,188 @@
+"""Who does not know the address gets nothing; who does gets no value of the table before it is released."""
+
+import socket
+
+import pytest
+
+import graphveil as gv
+from helpers.studios import CANARY, draft, wait_for_job, write_table
+
+
+@pytest.fixture
+def opened(studio, tmp_path):
+    return with_account(studio(write_table(tmp_path / "patients.csv", 500)))
+
+
+def with_account(made):
+    made.ledger.create("patients-2026", gv.Budget(3.0, 1e-6))
+    return made
+
+
+def nothing(answer):
+    reply, content = answer
+    return reply.status in (403, 404) and content == b""
+
+
+def test_a_wrong_token_gets_nothing(opened):
+    right = opened.path.strip("/")
+    wrong = ["", "x", right[:-1], right + "x", right[:-1] + ("A" if right[-1] != "A" else "B"), right.swapcase()]
+    for token in wrong:
+        for name in ("", "state", "page.js", "report", "job"):
+            assert nothing(opened.request("GET", f"/{token}/{name}")), token
+    for path in ("/", "/favicon.ico", f"/{right}", f"/{right}/../{right}/state", f"/x/{right}/state"):
+        assert nothing(opened.request("GET", path)), path
+
+
+@pytest.mark.parametrize("host", ["localhost:{port}", "evil.example:{port}", "127.0.0.1", "[::1]:{port}", "", None])
+def test_another_host_name_gets_nothing(opened, host):
+    """A name of the attacker that leads here: DNS rebinding."""
+    port = opened.host.partition(":")[2]
+    named = None if host is None else host.format(port=port)
+    assert nothing(opened.request("GET", opened.path + "state", Host=named))
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1", "https://{host}", "http://localhost:{port}"]
+)
+def test_another_origin_gets_nothing(opened, origin):
+    named = origin.format(host=opened.host, port=opened.host.partition(":")[2])
+    assert nothing(opened.request("GET", opened.path + "state", Origin=named))
+    headers = {"Origin": named, "Content-Type": "application/json"}
+    assert nothing(opened.request("POST", opened.path + "draft", b'{"draft": {}}', **headers))
+
+
+def test_what_a_page_of_another_site_can_send_is_refused(opened):
+    """Without asking first, a browser sends GET, and POST as a form or as text."""
+    for site in ("cross-site", "same-site"):
+        assert nothing(opened.request("GET", opened.path + "state", **{"Sec-Fetch-Site": site}))
+        frame = {"Sec-Fetch-Site": site, "Sec-Fetch-Dest": "iframe"}
+        assert nothing(opened.request("GET", opened.path, **frame))
+    for kind in ("text/plain", "application/x-www-form-urlencoded", None):
+        headers = {"Origin": f"http://{opened.host}", "Content-Type": kind}
+        assert nothing(opened.request("POST", opened.path + "draft", b'{"draft": {}}', **headers))
+    headers = {"Content-Type": "application/json"}
+    assert nothing(opened.request("POST", opened.path + "draft", b'{"draft": {}}', **headers))
+    for method in ("OPTIONS", "PUT", "DELETE", "TRACE", "HEAD"):
+        answer, content = opened.request(method, opened.path + "state", Origin="http://evil.example")
+        assert answer.status == 501
+        assert content == b""
+    assert "Access-Control" not in "".join(opened.heard)
+
+
+def test_a_link_with_the_token_opens_the_page(opened):
+    """In a window of its own, as the file does by which the program opens the browser."""
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "document"}
+    answer, content = opened.request("GET", opened.path, **headers)
+    assert answer.status == 200
+    assert b"graphveil studio" in content
+    assert nothing(opened.request("GET", opened.path + "state", **headers))
+
+
+def test_every_answer_is_strict(opened):
+    for name in ("", "page.js", "page.css", "report.css", "state", "report", "nowhere"):
+        answer, _ = opened.request("GET", opened.path + name)
+        policy = answer.headers["Content-Security-Policy"]
+        assert "unsafe" not in policy
+        assert "frame-ancestors" in policy
+        assert name == "report" or policy.startswith("default-src 'none'")
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "Set-Cookie" not in answer.headers
+        assert "Python" not in answer.headers["Server"]
+
+
+def test_only_this_computer_is_served(opened):
+    port = int(opened.host.partition(":")[2])
+    others = {entry[4][0] for entry in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}
+    for address in [*others, "127.0.0.2"]:
+        with pytest.raises(ConnectionRefusedError), socket.create_connection((address, port), timeout=2):
+            pass
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'"x"', b"[" * 100_000, b"\xff"])
+def test_nonsense_is_refused(opened, body):
+    headers = {"Origin": f"http://{opened.host}", "Content-Type": "application/json"}
+    answer, content = opened.request("POST", opened.path + "draft", body, **headers)
+    assert (answer.status, content) == (400, b"")
+
+
+def test_too_much_is_refused_unread(opened):
+    headers = {"Origin": f"http://{opened.host}", "Content-Type": "application/json", "Content-Length": "99999999999"}
+    answer, _ = opened.request("POST", opened.path + "draft", None, **headers)
+    assert answer.status == 413
+
+
+HOSTILE = [
+    {},
+    {"columns": "x"},
+    {"columns": [1]},
+    {"columns": []},
+    draft(rows_per_person="two"),
+    draft(rows_per_person="1.5"),
+    draft(rows_per_person="0"),
+    draft(epsilon="-1"),
+    draft(epsilon="nan"),
+    draft(delta="2"),
+    draft(delta=None),
+    draft(dataset="nobody"),
+    draft(dataset=""),
+    draft(columns=[{"name": "age", "role": "number", "lower": "5", "upper": "5"}]),
+    draft(columns=[{"name": "age", "role": "number", "lower": "", "upper": "1"}]),
+    draft(columns=[{"name": "weight", "role": "number", "lower": "0", "upper": "1"}]),
+    draft(columns=[{"name": name, "role": "person"} for name in ("name", "bmi")]),
+]
+
+
+def test_no_value_is_told_before_the_release(studio, table, capfd):
+    """Not by the schema, forecasts, texts, errors or logs; nor is anything charged by mistakes."""
+    opened = with_account(studio(table))
+    opened.get("state")
+    for entered in HOSTILE:
+        for name in ("columns", "review", "files"):
+            opened.ask(name, draft=entered)
+        status, said = opened.ask("release", draft=entered, confirmation=str(entered.get("dataset")))
+        if status == 200:  # only the table can tell that a column is not there
+            assert wait_for_job(opened)["state"] == "failed", said
+    opened.ask("forecast", people=4000, columns=3, epsilon=1.0, delta=1e-6, rows=1, width=4.0)
+    opened.ask("review", draft=draft())
+    for path in ("nowhere.csv", "x\0y", str(opened.folder / "ledger.db")):
+        assert opened.ask("table", data=path)[0] in (400, 500)
+    assert opened.get("report")[0] == 400
+    assert opened.charges == 0
+    everything = "".join(opened.heard) + "".join(capfd.readouterr())
+    assert len(everything) > 10_000
+    for part in (CANARY, CANARY[:8]):
+        assert part not in everything
+
+
+def test_a_file_without_a_header_is_not_repeated(studio, tmp_path):
+    path = tmp_path / "records.csv"
+    path.write_text(f"{CANARY},27.5,120\n44,30.1,133\n")
+    opened = studio()
+    status, said = opened.ask("table", data=str(path))
+    assert status == 400
+    assert "first line" in said["error"]
+    assert CANARY not in "".join(opened.heard)
+
+
+def test_bounds_are_imported(opened):
+    text = 'person = "name"\n[bounds]\nage = [0, 110]\n"bmi" = [10.5, 60]\nx = ["?", "?"]\n'
+    status, said = opened.ask("import", text=text)
+    assert status == 200
+    assert said["person"] == "name"
+    assert [(c["name"], c["lower"], c["upper"]) for c in said["columns"]] == [
+        ("age", "0", "110"),
+        ("bmi", "10.5", "60"),
+    ]
+    for wrong in ("x = ", "[other]\n", "[[bounds]]\n"):
+        assert opened.ask("import", text=wrong)[0] == 400
+
+
+def test_the_forecast_is_that_of_plan(opened):
+    status, said = opened.ask("forecast", people=5000, columns=20, epsilon=1.0, delta=1e-6, rows=1, width=4.0)
+    plan = gv.plan(n=5000, p=20, budget=gv.Budget(1.0, 1e-6))
+    assert status == 200
+    assert (said["n_eff"], said["smallest_edge"]) == (plan.here.n_eff, plan.here.smallest_edge)
+    assert 54 < said["guess"] < 55.5
+    assert opened.ask("forecast", people=0, columns=20, epsilon=1.0, delta=1e-6, rows=1, width=4.0)[0] == 400
+    assert opened.ask("forecast", people=5)[0] == 400
