@@ -83,6 +83,8 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/solvers.py --largest 1000
 	$(BIN)/python benchmarks/utility.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/regression_intervals.py
+	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/classify.py

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from graphveil.inference.centrality import centrality as centrality
     from graphveil.inference.comparison import Comparison as Comparison
     from graphveil.inference.comparison import compare as compare
+    from graphveil.inference.components import Components as Components
+    from graphveil.inference.components import components as components
     from graphveil.inference.regression import Regression as Regression
     from graphveil.inference.regression import regression as regression
     from graphveil.inference.synthetic import SyntheticRows as SyntheticRows
@@ -57,6 +59,7 @@ _HOME = {
     "Category": "graphveil.spec.kinds",
     "Centrality": "graphveil.inference.centrality",
     "Comparison": "graphveil.inference.comparison",
+    "Components": "graphveil.inference.components",
     "Domain": "graphveil.spec.domain",
     "EdgeIntervals": "graphveil.recovery.edge_intervals",
     "Estimate": "graphveil.recovery.estimate",
@@ -78,6 +81,7 @@ _HOME = {
     "audit": "graphveil.auditing.run",
     "centrality": "graphveil.inference.centrality",
     "compare": "graphveil.inference.comparison",
+    "components": "graphveil.inference.components",
     "merge_releases": "graphveil.released.merged",
     "plan": "graphveil.planning.forecasts",
     "recover": "graphveil.recovery.estimate",

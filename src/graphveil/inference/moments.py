@@ -119,11 +119,16 @@ class UncertainMoments:
             location_spread=Spread(self.location_spread.sampling * outer, self.location_spread.privacy * outer),
         )
 
+    @property
+    def uncancelled_single(self) -> Matrix:
+        """Variances of errors of single entries, as far as they do not cancel each other in sums."""
+        return np.asarray(_UNCANCELLED * self.noisy.single)
+
     def variance_of_trace(self, W: Matrix) -> tuple[float, float]:
         """Variance of tr(WΔ) for a symmetric W, from sampling and from privacy."""
         noisy = self.noisy
         privacy = sum(2.0 * size * _square_trace(W @ gram) for gram, size in noisy.privacy_grams)
-        privacy += 2.0 * _UNCANCELLED * float(np.sum(W**2 * noisy.single))
+        privacy += 2.0 * float(np.sum(W**2 * self.uncancelled_single))
         # A column that is off by the factor 1 + e/2 moves every entry of its row and column by that.
         privacy += float(self.excess @ np.sum(W * noisy.denoised, axis=1) ** 2)
         return 2.0 * noisy.sampling * _square_trace(W @ noisy.denoised), float(privacy)
@@ -132,7 +137,7 @@ class UncertainMoments:
         """Covariance of AΔu, from sampling and from privacy; without errors of a column's scale."""
         noisy, at = self.noisy, A * u
         privacy = np.sum([size * _products(A, u, gram) for gram, size in noisy.privacy_grams], axis=0)
-        single = np.broadcast_to(_UNCANCELLED * noisy.single, noisy.matrix.shape)
+        single = np.broadcast_to(self.uncancelled_single, noisy.matrix.shape)
         privacy = privacy + (A * (single @ u**2)) @ A.T + at @ single @ at.T
         return Spread(noisy.sampling * _products(A, u, noisy.denoised), privacy)
 
