@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import graphveil as gv
 from graphveil.report.escaping import cell_text
 from graphveil.report.page import forecast_html, report_html
 from helpers.reports import FORMULAS, HOSTILE, payload, simulated, small
@@ -22,6 +23,11 @@ def page(visit, html):
 
 def edges(page):
     return page.locator("#network path.edge").count()
+
+
+def show_all(page):
+    """Show the edges that could be noise too."""
+    page.get_by_label("hide edges that could be noise").uncheck()
 
 
 def rows(page):
@@ -49,13 +55,20 @@ def test_it_opens_and_shows_the_network(page, html, keep):
     data = payload(html)
     assert page.title() == "Private network of 10 variables"
     assert page.locator(".node").count() == 10
-    assert edges(page) == len(data["path"][data["chosen"]][0])
+    assert page.locator("#network path.unsure").count() == 0, "what could be noise is hidden until it is asked for"
+    chosen = edges(page)
+    show_all(page)
+    assert chosen < edges(page) == len(data["path"][data["chosen"]][0])
+    page.get_by_role("button", name="Reset").click()
+    assert edges(page) == chosen
     keep(page, "top-1280x800")
     keep(page, "whole-1280x800", full_page=True)
 
 
 def test_the_sliders_change_the_number_of_edges(page, html):
-    data, chosen = payload(html), edges(page)
+    data = payload(html)
+    show_all(page)
+    chosen = edges(page)
     penalty = page.get_by_role("slider", name=re.compile("Detail"))
     penalty.focus()
     for key, point in (("Home", 0), ("End", len(data["path"]) - 1)):
@@ -64,12 +77,14 @@ def test_the_sliders_change_the_number_of_edges(page, html):
         assert page.locator("#count").inner_text().startswith(f"{edges(page)} of {edges(page)} edge")
         assert penalty.get_attribute("aria-valuetext").endswith(f"{edges(page)} edges")
     page.get_by_role("button", name="Reset").click()
+    show_all(page)
     assert edges(page) == chosen
     least = page.get_by_role("slider", name="Smallest edge shown")
     least.fill("0.2")
     weights = data["path"][data["chosen"]][2]
     assert edges(page) == (abs(weights) >= 0.2).sum() < chosen
     page.get_by_role("button", name="Reset").click()
+    show_all(page)
     unsure = page.locator("#network path.unsure").count()
     page.get_by_label("hide edges that could be noise").check()
     assert edges(page) == chosen - unsure
@@ -186,7 +201,8 @@ def test_nodes_are_dragged_and_edges_follow(page):
 
 
 def test_the_keyboard_is_enough(page):
-    page.locator("#reset").focus()
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     first = page.evaluate("document.activeElement.getAttribute('aria-label')")
     assert re.match(r"\w+: \d+ edges?", first)
@@ -214,11 +230,19 @@ def test_the_keyboard_is_enough(page):
 
 def test_a_screen_reader_finds_its_way(page):
     names = [heading.inner_text() for heading in page.get_by_role("heading").all()]
-    expected = ["Privacy card", "The network", "Edges", "The matrix", "The spectrum", "Compared with the plan"]
+    expected = [
+        "The network",
+        "Edges",
+        "The matrix",
+        "Regressions",
+        "Centrality",
+        "The spectrum",
+        "Compared with the plan",
+    ]
     assert [name for name in names if name in expected] == expected
-    assert page.get_by_role("table").count() == 2  # edges and plan; the bounds are folded away
+    assert page.get_by_role("table").count() == 3  # edges, regression and plan; the bounds are folded away
     assert page.get_by_role("img", name=re.compile("Eigenvalues of the correlation matrix")).count() == 1
-    assert page.get_by_role("status").count() == 3
+    assert page.get_by_role("status").count() == 4
     assert page.locator("html").get_attribute("lang") == "en"
     unnamed = page.evaluate(
         "Array.from(document.querySelectorAll('button, input')).filter((e) =>"
@@ -270,6 +294,57 @@ def test_on_a_phone(visit, html, keep):
     assert page.locator(".node.held").count() == 1
 
 
+def test_the_result_comes_first(visit, html, keep):
+    """Numbers and the network are on the first screen; of the card, its one sentence."""
+    for width, height in ((1280, 800), (390, 844)):
+        page = visit(html, width, height)
+        top = page.locator("#stage").bounding_box()["y"]
+        assert page.locator(".tiles").bounding_box()["y"] < top < 0.85 * height
+        assert page.locator(".facts").is_hidden()
+        page.locator(".card > summary").click()
+        assert "Who is protected" in page.locator(".facts").inner_text()
+
+
+def test_the_table_fits_a_phone(visit, html):
+    page = visit(html, 390, 844)
+    box = page.locator("#edges").bounding_box()
+    assert box["x"] + box["width"] <= 390
+    for cell in page.locator("#edges tbody tr").first.locator("td").all():
+        if cell.is_visible():
+            edge = cell.bounding_box()
+            assert edge["x"] + edge["width"] <= 390
+    assert page.locator("#edges tbody tr").first.locator("td:visible").count() == 6
+    assert page.get_by_role("row").count() > 5, "it is still a table to a screen reader"
+
+
+def test_every_outcome_has_its_regression(page, insurance):
+    for name in ("mdvis", "lncoins"):
+        page.get_by_label("Outcome").select_option(label=name)
+        expected = gv.regression(insurance, outcome=name)
+        assert f"R² = {expected.r_squared:.3f}" in page.locator("#fit-said").inner_text()
+        shown = {
+            row.locator("th").inner_text(): [
+                float(cell.replace("−", "-")) for cell in row.locator("td").all_inner_texts()
+            ]
+            for row in page.locator("#regression tbody tr").all()
+        }
+        numbers = zip(expected.coef, expected.lower[1:], expected.upper[1:], expected.standardized, strict=True)
+        for column, found in zip(expected.columns, numbers, strict=True):
+            assert shown[column] == pytest.approx(found, rel=0.01)
+
+
+def test_centrality_is_drawn(page):
+    for measure in ("Strength", "Expected influence"):
+        assert page.get_by_role("img", name=re.compile(measure)).locator(".span").count() == 10
+    assert "first again with a probability of" in page.locator("section", has_text="Centrality").last.inner_text()
+
+
+def test_a_title_of_ones_own(visit, insurance):
+    page = visit(report_html(insurance, title="<Survey> of 2026"))
+    assert page.title() == "<Survey> of 2026"
+    assert page.locator("h1").inner_text() == "<Survey> of 2026"
+
+
 def test_on_paper(visit, html, keep):
     page = visit(html, color_scheme="dark")
     pdf = page.pdf(format="A4")
@@ -310,7 +385,8 @@ def test_the_policy_stops_every_request(visit, html):
 
 def test_without_scripts_the_card_is_there(visit, html):
     page = visit(html, java_script_enabled=False)
-    assert "differentially private" in page.locator(".verdict.private").inner_text()
+    assert "differentially private" in page.locator(".card > summary").inner_text()
+    page.locator(".card > summary").click()
     assert page.get_by_text("need JavaScript").is_visible()
     assert page.locator("#stage").is_hidden()
     page.get_by_text("The declared bounds of each column").click()

@@ -180,7 +180,7 @@ def test_the_spectrum_knows_the_reach_of_the_noise():
 def test_a_forecast_is_compared(insurance, forecast):
     html = report_html(insurance, forecast)
     assert "Compared with the plan" in html
-    assert html.count('<svg class="chart"') == 3
+    assert html.count('<svg class="chart"') == 5  # two of centrality, the spectrum, two of the plan
     assert "2,215" in html
     assert "Compared with the plan" not in report_html(insurance)
 

@@ -22,9 +22,10 @@ def report(
     forecast: Annotated[
         Path | None, typer.Option(help="An earlier forecast (`graphveil plan -o`), to compare with.")
     ] = None,
+    title: Annotated[str | None, typer.Option(help="What the report is about.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a report: privacy card, network, matrix, edges with intervals. Free, and needs no records.
+    """Write a report: network, edges with intervals, regressions, centrality, privacy card. Free, and needs no records.
 
     Example: graphveil report patients.release -o report.html
     """
@@ -35,7 +36,7 @@ def report(
     planned = None if forecast is None else _read_forecast(forecast)
     found = Release.load(require_file(release))
     with progress_bar("Fitting the path and judging every edge", as_json):
-        write_report(found, output, planned)
+        write_report(found, output, planned, title=title)
     size = output.stat().st_size
     facts = {"report": str(output), "bytes": size}
     emit(

@@ -260,8 +260,8 @@ def _measure(
     ranks = [spearmanr(row, value[order]).statistic for row in again[:_RANKED]] if np.ptp(value) > 0.0 else [0.0]
     return Measure(
         value,
-        middle - half,
-        middle + half,
+        np.maximum(middle - half, 0.0) if of_edge is np.abs else middle - half,  # a strength is not negative
+        np.maximum(middle + half, 0.0) if of_edge is np.abs else middle + half,
         order,
         np.mean(again[:, :-1] > again[:, 1:], axis=0),
         float(np.mean(np.argmax(again, axis=1) == 0)),

@@ -4,13 +4,15 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from graphveil._typing import Vector
 from graphveil.report.report_data import Spectrum
 from graphveil.spec.forecast import Forecast, ForecastPoint
 
-__all__ = ["curve_chart", "error_charts", "spectrum_chart"]
+__all__ = ["curve_chart", "error_charts", "interval_chart", "spectrum_chart"]
 
 _WIDTH, _HEIGHT = 560, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 16, 14, 44
+_NARROW, _NAMES, _LINE = 400, 130, 20  # of a chart of named lines
 
 
 class _Axis:
@@ -30,7 +32,7 @@ class _Axis:
     def ticks(self) -> list[float]:
         if self._log:
             decades = range(math.floor(self._low), math.ceil(self._high) + 1)
-            for digits in ((1, 2, 5), (1, 3), (1,)):
+            for digits in (range(1, 10), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
                 found = [digit * 10.0**decade for decade in decades for digit in digits]
                 found = [value for value in found if self._low <= math.log10(value) <= self._high]
                 if len(found) <= 7:
@@ -66,11 +68,8 @@ def _text(value: float) -> str:
     return f"{round(value):,}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _svg(title: str, body: str) -> str:
-    return (
-        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title>{body}</svg>"
-    )
+def _svg(title: str, body: str, width: int = _WIDTH, height: int = _HEIGHT) -> str:
+    return f'<svg class="chart" viewBox="0 0 {width} {height}" role="img"><title>{escape(title)}</title>{body}</svg>'
 
 
 def spectrum_chart(spectrum: Spectrum) -> str:
@@ -92,6 +91,24 @@ def spectrum_chart(spectrum: Spectrum) -> str:
         f"{after[0]:.2f} down to {after[-1]:.2f}; noise alone reaches {edge:.2f}."
     )
     return _svg(title, _frame(x, y, "rank", "eigenvalue") + noise + rings + dots)
+
+
+def interval_chart(names: Sequence[str], values: Vector, lower: Vector, upper: Vector, title: str) -> str:
+    """Dots with their intervals, one line each, in the given order."""
+    bottom = _TOP + _LINE * len(names)
+    x = _Axis(min(0.0, float(lower.min())), max(0.05, float(upper.max())), _NAMES, _NARROW - _RIGHT, log=False)
+    parts = []
+    for value in x.ticks():
+        at = f"{x(value):.1f}"
+        parts.append(f'<path class="grid" d="M{at} {_TOP}V{bottom}"/>')
+        parts.append(f'<text class="tick" x="{at}" y="{bottom + 16}" text-anchor="middle">{_text(value)}</text>')
+    for k, name in enumerate(names):
+        y, short = _TOP + _LINE * k + _LINE // 2, name if len(name) <= 18 else f"{name[:17]}…"
+        parts.append(f'<text class="name" x="{_NAMES - 8}" y="{y + 4}" text-anchor="end">{escape(short)}</text>')
+        parts.append(f'<path class="span" d="M{x(lower[k]):.1f} {y}H{x(upper[k]):.1f}"/>')
+        parts.append(f'<circle class="dot" cx="{x(values[k]):.1f}" cy="{y}" r="4"/>')
+    said = "; ".join(f"{name}: {value:.2f}" for name, value in zip(names, values, strict=True))
+    return _svg(f"{title}. {said}.", "".join(parts), _NARROW, bottom + 24)
 
 
 def curve_chart(xs: Sequence[float], ys: Sequence[float], here: int, x_title: str, y_title: str) -> str:

@@ -27,7 +27,8 @@
   const doubt = (k) => isSure(k) ? "" : ", could be noise";
 
   // ---------------------------------------------------------------- state
-  const state = { point: data.chosen, least: 0, onlySure: false, held: -1, allPairs: false, find: "", sort: "size", up: false, page: 0 };
+  const anySure = path[data.chosen].some((e) => isSure(e.pair));  // where none is, hiding the rest would leave nothing to see
+  const state = { point: data.chosen, least: 0, onlySure: anySure, held: -1, allPairs: false, find: "", sort: "size", up: false, page: 0 };
   const places = data.places.map(([x, y]) => [x / 1000, y / 1000]);
   const home = places.map((place) => place.slice());
   const shown = () => path[state.point].filter((e) => Math.abs(e.r) >= state.least && (!state.onlySure || isSure(e.pair)));
@@ -108,9 +109,9 @@
       g.classList.toggle("named", hubs.has(k));
     });
     highlight();
-    const unsure = drawn.length - room.length, all = path[state.point].length;
+    const all = path[state.point].length, unsure = path[state.point].filter((e) => !isSure(e.pair)).length;
     const cut = shown().length > MOST_DRAWN ? `; the ${MOST_DRAWN} strongest are drawn` : "";
-    byId("count").textContent = `${shown().length} of ${all} ${all === 1 ? "edge" : "edges"} at this penalty shown, ${unsure} of them could be noise${cut}.`;
+    byId("count").textContent = `${shown().length} of ${all} ${all === 1 ? "edge" : "edges"} at this penalty shown; ${unsure} ${state.onlySure ? "that could be noise hidden" : "could be noise"}${cut}.`;
   }
   function highlight() {
     const near = new Set(state.held < 0 ? [] : [state.held, ...neighbours(state.held).map(([other]) => other)]);
@@ -186,7 +187,7 @@
   const collator = new Intl.Collator(undefined, { numeric: true });
   for (const column of columns) {
     const cell = document.createElement("th"), button = document.createElement("button");
-    cell.scope = "col"; cell.className = column.kind; button.type = "button"; button.textContent = column.title;
+    cell.scope = "col"; cell.className = column.kind; cell.dataset.key = column.key; cell.setAttribute("role", "columnheader"); button.type = "button"; button.textContent = column.title;
     button.addEventListener("click", () => {
       state.up = state.sort === column.key ? !state.up : column.kind === "name" || column.key === "noise";
       state.sort = column.key; state.page = 0; drawTable();
@@ -220,10 +221,11 @@
     });
     body.replaceChildren(...edges.slice(state.page * rows, (state.page + 1) * rows).map((e) => {
       const row = document.createElement("tr");
+      row.setAttribute("role", "row");
       if (!isSure(e.pair)) row.className = "unsure";
       for (const column of columns) {
         const cell = document.createElement("td");
-        cell.className = column.kind;
+        cell.className = column.kind; cell.dataset.key = column.key; cell.setAttribute("role", "cell");
         const text = (column.text || column.of)(e);
         if (column.kind === "name") {
           const clipped = document.createElement("div");  // a name of three hundred letters must not fill the page
@@ -258,17 +260,22 @@
 
   // ---------------------------------------------------------------- the matrix
   const canvas = byId("matrix"), cursor = { row: Math.min(1, p - 1), column: 0, on: false };
+  const LABEL = "12px system-ui, sans-serif";
   let cellSize = 1, labelRoom = 0;
   const strongest = Math.max(0.05, estimate.reduce((most, v) => Math.max(most, Math.abs(v)), 0));
+  byId("scale-low").textContent = signed(-strongest); byId("scale-high").textContent = signed(strongest);
   function colours() {
     const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();
     return { plus: of("--plus"), minus: of("--minus"), faint: of("--faint"), ink: of("--ink"), soft: of("--soft"), accent: of("--accent"), panel: of("--panel") };
   }
   function drawMatrix() {
     const room = canvas.parentElement.clientWidth - 40, ratio = window.devicePixelRatio || 1;
-    labelRoom = p <= 40 ? Math.min(110, room * 0.28) : 0;
-    cellSize = Math.max((Math.min(room, 620) - labelRoom) / p, 0.5);
-    const side = labelRoom + cellSize * p, context = canvas.getContext("2d"), colour = colours();
+    const context = canvas.getContext("2d"), colour = colours();
+    context.font = LABEL;
+    const longest = Math.max(...names.map((name) => context.measureText(name).width));
+    labelRoom = p <= 40 ? Math.min(140, room * 0.28, longest + 12) : 0;
+    cellSize = Math.max((Math.min(room, 680) - labelRoom) / p, 0.5);
+    const side = labelRoom + cellSize * p;
     canvas.width = Math.round(side * ratio); canvas.height = Math.round(side * ratio);
     canvas.style.width = side + "px"; canvas.style.height = side + "px";
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -295,6 +302,7 @@
       }
     }
     context.globalAlpha = 1; context.fillStyle = colour.soft;
+    if (cellSize >= 12) context.font = LABEL;
     if (labelRoom) for (let k = 0; k < p; k += 1) {
       const middle = labelRoom + (k + 0.5) * cellSize, text = fitted(context, names[order[k]], labelRoom - 8);
       context.textAlign = "right"; context.fillText(text, labelRoom - 6, middle);
@@ -331,6 +339,31 @@
   canvas.addEventListener("focus", () => { cursor.on = canvas.matches(":focus-visible"); drawMatrix(); if (cursor.on) sayCell(); });
   canvas.addEventListener("blur", () => { cursor.on = false; drawMatrix(); });
 
+  // ---------------------------------------------------------------- regressions
+  const outcome = byId("outcome");
+  if (outcome) {
+    const numbers = (text) => { const raw = bytes(text); return new Float32Array(raw.buffer, 0, raw.length / 4); };
+    const { coef, lower: low, upper: high, standard, fit } = Object.fromEntries(Object.entries(data.regressions).map(([k, v]) => [k, numbers(v)]));
+    const digits = (v) => Number.isFinite(v) ? (v < 0 ? MINUS : "") + Math.abs(v).toPrecision(3) : "\u2013";
+    names.forEach((name, k) => { const option = document.createElement("option"); option.value = k; option.textContent = short(name); outcome.append(option); });
+    const fill = () => {
+      const y = +outcome.value, others = order.filter((k) => k !== y).sort((a, b) => Math.abs(standard[y * p + b]) - Math.abs(standard[y * p + a]));
+      byId("fit-said").textContent = `${names[y]} on all other variables: R\u00b2 = ${fit[3 * y].toFixed(3)}` + (Number.isFinite(fit[3 * y + 1]) ? ` (${fit[3 * y + 1].toFixed(3)} to ${fit[3 * y + 2].toFixed(3)})` : "");
+      byId("regression").tBodies[0].replaceChildren(...others.map((k) => {
+        const at = y * p + k, row = document.createElement("tr"), zero = !(low[at] > 0 || high[at] < 0);
+        if (zero) row.className = "unsure";
+        [names[k], digits(coef[at]), digits(low[at]), digits(high[at]), digits(standard[at])].forEach((text, place) => {
+          const cell = document.createElement(place ? "td" : "th");
+          if (place) cell.className = "number"; else cell.scope = "row";
+          cell.textContent = text; row.append(cell);
+        });
+        return row;
+      }));
+    };
+    outcome.addEventListener("change", fill);
+    fill();
+  }
+
   // ---------------------------------------------------------------- controls
   const penalty = byId("penalty"), least = byId("least"), onlySure = byId("only-sure");
   penalty.max = path.length - 1;
@@ -345,8 +378,8 @@
     drawNetwork(); drawTable(); drawMatrix();
   }
   function reset() {
-    Object.assign(state, { point: data.chosen, least: 0, onlySure: false, held: -1, page: 0 });
-    penalty.value = data.chosen; least.value = 0; onlySure.checked = false;
+    Object.assign(state, { point: data.chosen, least: 0, onlySure: anySure, held: -1, page: 0 });
+    penalty.value = data.chosen; least.value = 0; onlySure.checked = anySure;
     home.forEach((place, k) => { places[k] = place.slice(); });
     for (let k = 0; k < p; k += 1) putNode(k);
     draw();

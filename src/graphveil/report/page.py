@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+from datetime import date
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -16,7 +17,7 @@ from graphveil._files import write_file
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.released.release import Release
-from graphveil.report.charts import error_charts, spectrum_chart
+from graphveil.report.charts import error_charts, interval_chart, spectrum_chart
 from graphveil.report.graph_layout import place_nodes
 from graphveil.report.privacy_card import PrivacyCard, privacy_card
 from graphveil.report.report_data import Content, collect_report_data
@@ -27,10 +28,13 @@ __all__ = ["PAGE", "forecast_html", "report_html", "write_report"]
 
 PAGE = re.compile(rb"<!doctype html>\n<!-- graphveil -->")  # how a page of ours begins, which another may replace
 
+_MOST_CENTRAL = 30  # variables of a chart
 _UNITS = 10_000  # partial correlations are stored as integers in this unit: Int16, four digits
 
 
-def write_report(release: Release, path: "str | os.PathLike[str]", forecast: Forecast | None = None) -> None:
+def write_report(
+    release: Release, path: "str | os.PathLike[str]", forecast: Forecast | None = None, *, title: str | None = None
+) -> None:
     """Write a report of a release as one HTML file that opens anywhere and loads nothing.
 
     Parameters
@@ -41,6 +45,8 @@ def write_report(release: Release, path: "str | os.PathLike[str]", forecast: For
         Where to write. An earlier report is replaced; any other file is left alone, with an error.
     forecast : Forecast, optional
         An earlier forecast (:func:`graphveil.plan`), to compare with.
+    title : str, optional
+        What the report is about; default: how many variables there are.
 
     Examples
     --------
@@ -53,10 +59,10 @@ def write_report(release: Release, path: "str | os.PathLike[str]", forecast: For
     ...     page.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    write_file(path, report_html(release, forecast).encode(), PAGE)
+    write_file(path, report_html(release, forecast, title).encode(), PAGE)
 
 
-def report_html(release: Release, forecast: Forecast | None = None) -> str:
+def report_html(release: Release, forecast: Forecast | None = None, title: str | None = None) -> str:
     """The text of the report; see :func:`write_report`."""
     given: Any = (release, forecast)
     if not isinstance(given[0], Release):
@@ -70,13 +76,17 @@ def report_html(release: Release, forecast: Forecast | None = None) -> str:
         "style": style,
         "script": script,
         "data": _data(content),
-        "title": escape(f"Private network of {len(content.names)} variables"),
+        "title": escape(title or f"Private network of {len(content.names)} variables"),
+        "date": f"{date.today():%-d %B %Y}",
+        "verdict": _render_verdict(card),
         "card": _render_card(card) + _render_bounds(release, content.names),
         "numbers": _render_numbers(release, content),
         "notes": _render_notes(content),
         "interval": "" if content.intervals.reason is None else "hidden",
         "dependent": "" if release.event.rows_per_person > 1 else "hidden",
         "spectrum": spectrum_chart(content.spectrum),
+        "regression": _render_regression(content),
+        "centrality": _render_centrality(content),
         "plan": "" if forecast is None else _render_comparison(release, content, forecast),
         "versions": escape(", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
     }
@@ -118,13 +128,14 @@ def _policy(style: str, script: str) -> str:
     )
 
 
+def _render_verdict(card: PrivacyCard) -> str:
+    state, verdict = ("private", "Private on the conditions below.") if card.private else ("open", "Not private.")
+    return f'<strong class="{state}">{verdict}</strong> {escape(card.headline)}'
+
+
 def _render_card(card: PrivacyCard) -> str:
     facts = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in card.facts)
-    state, verdict = ("private", "Private on the conditions below.") if card.private else ("open", "Not private.")
-    return (
-        f'<p class="verdict {state}"><strong>{verdict}</strong> {escape(card.headline)}</p>'
-        f'<dl class="facts">{facts}</dl>'
-    )
+    return f'<dl class="facts">{facts}</dl>'
 
 
 def _render_bounds(release: Release, names: tuple[str, ...]) -> str:
@@ -161,9 +172,54 @@ def _render_notes(content: Content) -> str:
     if not content.notes:
         return ""
     items = "".join(f"<li>{escape(note)}</li>" for note in content.notes)
+    unfolded = "" if content.intervals.reason is None else " open"  # nothing below can be believed
     return (
-        '<section class="notes" aria-labelledby="notes-title"><h2 id="notes-title">Before you read on</h2>'
-        f"<ul>{items}</ul></section>"
+        f'<details class="notes"{unfolded}><summary><strong>Before you read on ({len(content.notes)})</strong> '
+        f"<span>{escape(content.notes[0])}</span></summary><ul>{items}</ul></details>"
+    )
+
+
+def _render_regression(content: Content) -> str:
+    if not content.regressions:
+        return ""
+    heads = "".join(
+        f'<th scope="col" class="number">{name}</th>' for name in ("Coefficient", "from", "to", "Standardized")
+    )
+    return (
+        '<section class="live" aria-labelledby="regression-title"><h2 id="regression-title">Regressions</h2>'
+        "<p>Least squares of one variable on all others, from the release alone, with 95% intervals that count "
+        "sampling and privacy noise. Grey: the interval contains zero.</p>"
+        '<div class="controls"><label for="outcome">Outcome <select id="outcome"></select></label></div>'
+        '<p id="fit-said" class="count" role="status" aria-live="polite"></p>'
+        '<div class="scroll"><table id="regression" class="plain">'
+        '<caption class="unseen">Coefficients of the chosen regression</caption>'
+        f'<thead><tr><th scope="col">Variable</th>{heads}</tr></thead><tbody></tbody></table></div></section>'
+    )
+
+
+def _render_centrality(content: Content) -> str:
+    found = content.centrality
+    charts, said = [], ""
+    for name, measure in found.measures.items():
+        order = measure.order[:_MOST_CENTRAL]
+        named = [content.names[k] for k in order]
+        title = name.replace("_", " ").capitalize()
+        drawn = interval_chart(named, measure.value[order], measure.lower[order], measure.upper[order], title)
+        charts.append(f"<figure><h3>{title}</h3>{drawn}</figure>")
+        if name == "strength":
+            said = (
+                f"Another study of as many people with the same budget would put {escape(named[0])} first again with a "
+                f"probability of {measure.same_first:.0%}; its order of strengths is expected to have a rank "
+                f"correlation of {measure.rank_correlation:.2f} with this one."
+            )
+    if not charts:
+        return ""
+    cut = f" The {_MOST_CENTRAL} most central are shown." if len(content.names) > _MOST_CENTRAL else ""
+    return (
+        '<section aria-labelledby="centrality-title"><h2 id="centrality-title">Centrality</h2><p>Sums of the partial '
+        f"correlations of a variable's edges that noise is unlikely to have made, without "
+        f"(strength) and with signs (expected influence), with 95% intervals. {said}{cut}</p>"
+        f'<div class="pair">{"".join(charts)}</div></section>'
     )
 
 
@@ -205,7 +261,7 @@ def _data(content: Content) -> str:
     """Names and numbers for the script, as JSON that cannot end its element."""
     pairs = np.triu_indices(len(content.names), 1)
     chosen = partial_correlations(content.path[content.chosen].solution.precision)
-    data = {
+    data: dict[str, Any] = {
         "names": content.names,
         "order": content.order.tolist(),
         "places": (place_nodes(chosen, content.order) * 1000).round().astype(int).tolist(),
@@ -218,8 +274,24 @@ def _data(content: Content) -> str:
         "upper": None if content.intervals.reason else _pack(content.intervals.upper[pairs]),
         "sure": base64.b64encode(np.packbits(content.sure[pairs], bitorder="little").tobytes()).decode(),
     }
+    if content.regressions:
+        data["regressions"] = _regressions(content)
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _regressions(content: Content) -> dict[str, str]:
+    """Coefficients (outcome by column) with their ends, and R² with its own, as packed float32; NaN for none."""
+    p = len(content.names)
+    tables = {name: np.full((p, p), np.nan) for name in ("coef", "lower", "upper", "standard")}
+    fit = np.array([[found.r_squared, *found.r_squared_interval] for found in content.regressions])
+    for k, found in enumerate(content.regressions):
+        others, skip = np.arange(p) != k, int(found.has_intercept)
+        tables["coef"][k, others] = found.terms.value[skip:]
+        tables["lower"][k, others], tables["upper"][k, others] = found.terms.lower[skip:], found.terms.upper[skip:]
+        tables["standard"][k, others] = found.standardized
+    packed = {**tables, "fit": fit}
+    return {name: base64.b64encode(values.astype("<f4").tobytes()).decode() for name, values in packed.items()}
 
 
 def _edges(partial: NDArray[np.float64]) -> dict[str, str]:

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from graphveil._random import generator_for
 from graphveil._typing import Matrix
 from graphveil.exceptions import PrivacyWarning
+from graphveil.inference.centrality import Centrality, find_centrality
+from graphveil.inference.moments import moments_of
+from graphveil.inference.regression import Regression, fit_regression
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.diagnostics import diagnostics
@@ -18,12 +21,13 @@ from graphveil.recovery.network import Network
 from graphveil.released.release import Release
 from graphveil.spec.rounding import format_exact
 
-__all__ = ["Content", "Spectrum", "collect_report_data", "neighbourly_order"]
+__all__ = ["MOST_OUTCOMES", "Content", "Spectrum", "collect_report_data", "neighbourly_order"]
 
 
 _LEVEL, _FDR = 0.95, 0.1
 _EDGES_A_COLUMN, _LEAST_EDGES = 8, 200  # the path ends where there are more: nobody sees anything in them
 _NOISE_DRAWS = 9
+MOST_OUTCOMES = 100  # columns with which each is regressed on all others: beyond, nobody reads such a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,9 @@ class Content:
     order : (p,) array of int
         Columns so that neighbours stand together.
     spectrum : Spectrum
+    centrality : Centrality
+    regressions : list of Regression
+        Of every column on all others; empty where there is one column, or too many to read.
     notes : tuple of str
         What a reader must know before believing anything.
     """
@@ -74,15 +81,18 @@ class Content:
     estimate: Matrix
     order: NDArray[np.intp]
     spectrum: Spectrum
+    centrality: Centrality
+    regressions: list[Regression]
     notes: tuple[str, ...]
 
 
 def collect_report_data(release: Release) -> Content:
     """Recover, fit the whole path, and judge every edge: from published numbers alone."""
+    names = release.column_names
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it
-        found = recover(release)
-    names, p = release.column_names, len(found.precision)
+        found, regressions = recover(release), _regressions(release)
+    p = len(names)
     analysis = Analysis(release, found)
     network = analysis.network
     most = max(_LEAST_EDGES, _EDGES_A_COLUMN * p, 2 * network.solution.n_edges)
@@ -98,8 +108,18 @@ def collect_report_data(release: Release) -> Content:
         estimate=estimate,
         order=neighbourly_order(partial_correlations(network.solution.precision)),
         spectrum=_spectrum(found, release),
+        centrality=find_centrality(analysis, _LEVEL),
+        regressions=regressions,
         notes=tuple(_notes(release, found, intervals)),
     )
+
+
+def _regressions(release: Release) -> list[Regression]:
+    p = len(release.column_names)
+    if not 1 < p <= MOST_OUTCOMES or release.event.mechanism != "default":
+        return []
+    moments = moments_of(release)
+    return [fit_regression(moments, k, [j for j in range(p) if j != k], _LEVEL) for k in range(p)]
 
 
 def neighbourly_order(strength: Matrix) -> NDArray[np.intp]:
