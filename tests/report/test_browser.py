@@ -317,6 +317,7 @@ def test_the_table_fits_a_phone(visit, html):
     assert page.get_by_role("row").count() > 5, "it is still a table to a screen reader"
 
 
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")  # by chance a column may drown
 def test_every_outcome_has_its_regression(page, insurance):
     for name in ("mdvis", "lncoins"):
         page.get_by_label("Outcome").select_option(label=name)
@@ -328,7 +329,7 @@ def test_every_outcome_has_its_regression(page, insurance):
             ]
             for row in page.locator("#regression tbody tr").all()
         }
-        numbers = zip(expected.coef, expected.lower[1:], expected.upper[1:], expected.standardized, strict=True)
+        numbers = zip(expected.coef, expected.lower, expected.upper, expected.standardized, strict=True)
         for column, found in zip(expected.columns, numbers, strict=True):
             assert shown[column] == pytest.approx(found, rel=0.01)
 
