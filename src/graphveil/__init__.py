@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from graphveil.auditing.run import audit as audit
     from graphveil.estimators.graphical_lasso import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.lda import PrivateLDA as PrivateLDA
+    from graphveil.estimators.linear_regression import PrivateLinearRegression as PrivateLinearRegression
     from graphveil.estimators.precision import PrivatePrecision as PrivatePrecision
     from graphveil.estimators.ridge import PrivateRidgePrecision as PrivateRidgePrecision
     from graphveil.gate import release as release
@@ -72,6 +73,7 @@ _HOME = {
     "Ordinal": "graphveil.spec.kinds",
     "PrivateGraphicalLasso": "graphveil.estimators.graphical_lasso",
     "PrivateLDA": "graphveil.estimators.lda",
+    "PrivateLinearRegression": "graphveil.estimators.linear_regression",
     "PrivatePrecision": "graphveil.estimators.precision",
     "PrivateRidgePrecision": "graphveil.estimators.ridge",
     "Regression": "graphveil.inference.regression",

@@ -168,6 +168,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         return graph
 
     def _subtract_location(self, X: "ArrayLike") -> "NDArray[np.float64]":
+        return self._check_rows(X) - self.location_
+
+    def _check_rows(self, X: "ArrayLike") -> "NDArray[np.float64]":
         rows = to_numbers(X)
         width = rows.shape[1] if rows.ndim == 2 else rows.size
         if width != self.n_features_in_:
@@ -175,7 +178,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
                 f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
                 "input."
             )
-        return rows.reshape(-1, width) - self.location_
+        return rows.reshape(-1, width)
 
     def _names(self) -> list[str]:
         check_is_fitted(self, "precision_")

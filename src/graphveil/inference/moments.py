@@ -71,12 +71,12 @@ class UncertainMoments:
         variance = np.diag(covariance)
         noise = sum((sd * np.sum(back**2, axis=1) / variance) ** 2 for back, sd in noisy.privacy)
         mean_privacy = release.location_noise + np.diag(estimate.location_shift**2)
-        sampling = float(np.mean((estimate.location_sd**2 - np.diag(mean_privacy)) / variance))
+        per_row = np.sqrt(np.maximum(estimate.location_sd**2 - np.diag(mean_privacy), 0.0) / variance)
         return cls(
             names=release.column_names,
             noisy=noisy,
             location=None if release.location is None else estimate.location,
-            location_spread=Spread(sampling * covariance, mean_privacy),
+            location_spread=Spread(covariance * np.outer(per_row, per_row), mean_privacy),
             excess=np.maximum(estimate.relative_sd**2 - noise, 0.0),
             undetermined=estimate.undetermined,
             drowned=estimate.undetermined & (estimate.relative_sd > DROWNED),
