@@ -257,6 +257,30 @@ def test_the_demo_shows_the_answer_beside(visit, tmp_path, keep):
         thread.join()
 
 
+def test_a_release_is_opened_and_regressed(studio, visit, keep, tmp_path):
+    """The second door: the report, and a regression whose outcome is chosen by clicking."""
+    rows = write_table(tmp_path / "patients.parquet", 4000)
+    domain = gv.Domain(bounds=BOUNDS)
+    made = gv.release(rows, domain=domain, budget=gv.Budget(2.0, 1e-6), random_state=0)
+    page = visit(studio(release=made))
+    see_report(page)
+    assert page.locator("#columns").is_hidden()
+    expect(page.locator("#regression tbody tr")).to_have_count(3)  # const, age and bmi
+    page.get_by_label("Outcome").select_option("bmi")
+    expect(page.locator("#regression tbody")).to_contain_text("systolic")
+    assert page.get_by_role("checkbox", name="bmi").is_disabled()
+    page.get_by_role("checkbox", name="systolic").uncheck()
+    expect(page.locator("#regression tbody tr")).to_have_count(2)
+    table = gv.regression(made, "bmi", ["age"])
+    shown = page.locator("#regression tbody tr").last.inner_text().split("\t")
+    assert shown[0].strip() == "age"
+    assert float(shown[1].replace("−", "-")) == pytest.approx(table.coef[0], rel=0.01)
+    assert f"R² = {table.r_squared:.2f}" in page.locator("#fit").inner_text()
+    page.get_by_role("checkbox", name="age").uncheck()
+    expect(page.locator("#fit")).to_have_text("Check at least one column.")
+    keep(page, "regression")
+
+
 def test_a_page_of_another_site_cannot_reach_it(studio, visit, chromium, tmp_path):
     """A browser sends what a hostile page asks for; the studio answers with nothing that the page could use."""
     opened = studio(write_table(tmp_path / "patients.csv", 50))

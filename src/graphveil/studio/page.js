@@ -288,6 +288,7 @@
   async function openReport() {
     show("report");
     byId("frame").src = "report";
+    startRegression();
     if (!known.public) return;
     const pairs = (await ask("comparison")).pairs, signed = (v) => (v < 0 ? "\u2212" : "+") + Math.abs(v).toFixed(2);
     byId("beside").hidden = !pairs.length;
@@ -301,6 +302,42 @@
       return row;
     }));
   }
+
+  let variables = [];
+  async function startRegression() {
+    variables = (await ask("variables")).variables;
+    byId("outcome").replaceChildren(...variables.map((name, k) => new Option(name, name, false, k === variables.length - 1)));
+    byId("regressors").replaceChildren(...variables.map((name) => {
+      const label = document.createElement("label"), box = document.createElement("input");
+      box.type = "checkbox"; box.checked = true; box.value = name; box.addEventListener("change", regress);
+      label.append(box, name);
+      return label;
+    }));
+    regress();
+  }
+  let regressions = 0;
+  async function regress() {
+    const turn = ++regressions, outcome = byId("outcome").value, boxes = Array.from(byId("regressors").querySelectorAll("input"));
+    for (const box of boxes) box.disabled = box.value === outcome;
+    const on = boxes.filter((box) => box.checked && !box.disabled).map((box) => box.value), body = byId("regression").tBodies[0];
+    try {
+      if (!on.length) throw new Error("Check at least one column.");
+      const found = await ask("regression", { outcome, on });
+      if (turn !== regressions) return;
+      const digits = (v) => v === null ? "?" : Number(v.toPrecision(3)).toString().replace("-", "\u2212");
+      body.replaceChildren(...found.terms.map((term) => {
+        const row = document.createElement("tr");
+        for (const text of [term.term, digits(term.coef), digits(term.std_err), `${digits(term.lower)} to ${digits(term.upper)}`, term.p_value === null ? "?" : term.p_value < 0.001 ? "< 0.001" : term.p_value.toFixed(3)]) {
+          const cell = document.createElement(row.cells.length ? "td" : "th");
+          if (row.cells.length) cell.className = "number"; else cell.scope = "row";
+          cell.textContent = text; row.append(cell);
+        }
+        return row;
+      }));
+      byId("fit").textContent = [`R² = ${found.r_squared.toFixed(2)}.`, ...found.notes].join(" ");
+    } catch (error) { if (turn === regressions) { body.replaceChildren(); byId("fit").textContent = error.message; } }
+  }
+  byId("outcome").addEventListener("change", regress);
 
   // ---------------------------------------------------------------- begin
   async function begin() {

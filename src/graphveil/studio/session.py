@@ -67,6 +67,7 @@ class Session:
             "state": self.describe,
             "job": self.describe_job,
             "comparison": self.compare,
+            "variables": self.list_variables,
         }
         self.asked: dict[str, Callable[..., dict[str, Any]]] = {
             "table": self.open_table,
@@ -78,6 +79,7 @@ class Session:
             "review": self.review,
             "files": self.save_files,
             "release": self.release,
+            "regression": self.regress,
         }
 
     # ------------------------------------------------------------------ what is known
@@ -303,3 +305,13 @@ class Session:
         """For public records: the strongest pairs, as released and as they are."""
         made = self._released()
         return {"pairs": [] if self._compare is None else self._compare(made)}
+
+    def list_variables(self) -> dict[str, Any]:
+        """Names of the columns of the release."""
+        return {"variables": list(self._released().column_names)}
+
+    def regress(self, outcome: str, on: list[str]) -> dict[str, Any]:
+        """A regression table, from the release alone."""
+        from graphveil.inference.regression import regression
+
+        return regression(self._released(), outcome, on).to_dict()
