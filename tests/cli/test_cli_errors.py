@@ -36,7 +36,7 @@ MISTAKES = {
     "a column of text": (changed(RELEASE, "bounds.toml", "text.toml"), "which cannot be read as a number"),
     "lower above upper": (changed(RELEASE, "bounds.toml", "upside.toml"), "lower < upper"),
     "three numbers": (changed(RELEASE, "bounds.toml", "three.toml"), "[smallest, largest]"),
-    "unknown setting": (changed(RELEASE, "bounds.toml", "more.toml"), "rows_per_person or person, and [bounds] only"),
+    "unknown setting": (changed(RELEASE, "bounds.toml", "more.toml"), "rows_per_person or person"),
     "negative epsilon": (changed(RELEASE, 1, -1), "epsilon must be"),
     "no dataset": (RELEASE[:-1], "--dataset is missing"),
     "ledger and none": ((*RELEASE, "--dataset", "x"), "--no-ledger cannot be combined"),

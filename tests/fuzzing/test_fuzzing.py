@@ -224,7 +224,10 @@ def csv_cases(start, count, path):
 
 def bounds_cases(start, count, path):
     """Files of bounds: a domain, or a sentence."""
-    good = b'rows_per_person = 2\n[bounds]\nage = [0, 110]\n"body mass" = [10.5, 60]\n'
+    good = (
+        b'rows_per_person = 2\n[columns]\nage = [0, 110]\n"body mass" = {low = 10.5, high = 60, scale = "log"}\n'
+        b'ward = {levels = ["A", "B"], missing = "level"}\nmood = {levels = [1, 2], ordered = true, label = "Mood"}\n'
+    )
     made = 0
     path.write_bytes(good)
     read_domain(path)

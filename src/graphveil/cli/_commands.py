@@ -11,6 +11,7 @@ from graphveil.cli._exit_codes import DONE, USAGE
 from graphveil.cli._output import echo, emit, open_streams, refuse
 from graphveil.cli.audit import audit
 from graphveil.cli.bounds import bounds
+from graphveil.cli.codebook import codebook
 from graphveil.cli.compare import compare
 from graphveil.cli.demo import demo
 from graphveil.cli.fit import fit
@@ -42,6 +43,7 @@ app = typer.Typer(
 for function in (demo, plan, release, show, fit, regress, compare, sample, report, audit, studio):
     app.command()(function)
 app.add_typer(bounds, name="bounds")
+app.add_typer(codebook, name="codebook")
 app.add_typer(ledger, name="ledger")
 
 

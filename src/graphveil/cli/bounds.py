@@ -1,22 +1,20 @@
 """`graphveil bounds`: what each column can be, in a file that a person fills in from public knowledge."""
 
 import os
-import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli._arguments import AsJson, read_text, require_writable
+from graphveil.cli._arguments import AsJson, require_file, require_writable
 from graphveil.cli._errors import CliError, command
 from graphveil.cli._output import echo, emit
-from graphveil.exceptions import shortened
 from graphveil.spec.column_names import looks_like_a_value, toml_key
 
 if TYPE_CHECKING:
     from graphveil.spec.domain import Domain
 
-__all__ = ["bounds", "read_domain"]
+__all__ = ["Header", "bounds", "check_names", "read_domain"]
 
 _HEAD = """\
 # What each column can be: the smallest and the largest value, from a codebook or common sense.
@@ -31,6 +29,10 @@ rows_per_person = "?"
 [bounds]
 """
 
+Header = Annotated[
+    bool, typer.Option("--header", help="The first line is a header, although some names look like values.")
+]
+
 bounds = typer.Typer(no_args_is_help=True, help="Public bounds of the columns.")
 
 
@@ -44,9 +46,7 @@ def _bounds() -> None:
 def template(
     data: Annotated[str, typer.Argument(help="The records, as for `graphveil release`; only column names are read.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("bounds.toml"),
-    header: Annotated[
-        bool, typer.Option("--header", help="The first line is a header, although some names look like values.")
-    ] = False,
+    header: Header = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a file of column names for you to fill in from public knowledge.
@@ -58,19 +58,11 @@ def template(
 
     output = require_writable(output)
     known = column_kinds(os.path.expanduser(data))
-    names = [name for name, _ in known]
-    if not header and any(map(looks_like_a_value, names)):  # perhaps a record: nothing of it is repeated
-        raise CliError(
-            "The name of a column is empty, or looks like a value (a number, a date, a word such as true or NA), as if "
-            "the first line of the file were a record. Give it a first line with names; if these are names, say so "
-            "with --header."
-        )
-    if len(set(names)) < len(names):
-        raise CliError("Two columns of this file have the same name. Give every column a name of its own.")
-    columns, left_out = [name for name, number in known if number], [name for name, number in known if not number]
-    lines = [f'{toml_key(name)} = ["?", "?"]' for name in columns] + [
-        f"# {toml_key(name)}: not numbers" for name in left_out
-    ]
+    check_names([name for name, _ in known], header=header)
+    columns = [name for name, kind in known if kind not in ("text", "other")]
+    left_out = [name for name, _ in known if name not in columns]
+    lines = [f'{toml_key(name)} = ["?", "?"]' for name in columns]
+    lines += [f"# {toml_key(name)}: not numbers" for name in left_out]
     write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
     facts = {"template": str(output), "columns": columns, "left_out": left_out}
     asked = "Enter what each can be, from public knowledge, and how many records one person may have."
@@ -86,35 +78,20 @@ def read_domain(path: Path, person: str | None = None, neighbours: str | None = 
     from graphveil.exceptions import InvalidParameter
     from graphveil.spec.domain import Domain
 
+    settings = {"person": person, "neighbours": neighbours}
     try:
-        content = tomllib.loads(read_text(path))
-    except (ValueError, RecursionError) as error:  # bad TOML, bad UTF-8, a number of too many digits, endless brackets
-        where = f": {shortened(str(error))}" if isinstance(error, tomllib.TOMLDecodeError) else ""
-        raise CliError(f"{path} is not a TOML file{where}. Make one with `graphveil bounds template`.") from None
-    odd = set(content) - {"rows_per_person", "person", "neighbours", "bounds"}
-    if odd or not isinstance(content.get("bounds"), dict) or not content["bounds"]:
-        what = f"it has {shortened(', '.join(sorted(odd)))}" if odd else "it has no columns under [bounds]"
-        raise CliError(f"{path} must have rows_per_person or person, neighbours, and [bounds] only; {what}.")
-    person = person or content.get("person")
-    if person is None and content.get("rows_per_person", "?") == "?":
-        raise CliError(
-            f"{path}: what is rows_per_person, the most records that any one person has? It is protected as a whole. "
-            "(Or give the column that says whose record it is: person.)"
-        )
-    for name, pair in content["bounds"].items():
-        _check_pair(path, name, pair)
-    try:
-        whose = {"rows_per_person": content["rows_per_person"]} if person is None else {"person": person}
-        return Domain(bounds=content["bounds"], neighbours=neighbours or content.get("neighbours", "replace"), **whose)
+        return Domain.read(require_file(path), **{name: value for name, value in settings.items() if value is not None})
     except InvalidParameter as error:
         raise CliError(f"{path}: {error}") from None
 
 
-def _check_pair(path: Path, name: str, pair: Any) -> None:
-    if isinstance(pair, list) and "?" in pair:
+def check_names(names: list[str], *, header: bool) -> None:
+    """Refuse names that may be values of a first record, of which nothing is repeated, unless they are a ``header``."""
+    if not header and any(map(looks_like_a_value, names)):
         raise CliError(
-            f'{path}: column {shortened(repr(name))} still has "?". What can its values be, by public knowledge?'
+            "The name of a column is empty, or looks like a value (a number, a date, a word such as true or NA), as if "
+            "the first line of the file were a record. Give it a first line with names; if these are names, say so "
+            "with --header."
         )
-    numbers = isinstance(pair, list) and all(isinstance(end, int | float) and not isinstance(end, bool) for end in pair)
-    if not numbers or len(pair) != 2:
-        raise CliError(f"{path}: column {shortened(repr(name))} must be [smallest, largest], two numbers.")
+    if len(set(names)) < len(names):
+        raise CliError("Two columns of this file have the same name. Give every column a name of its own.")

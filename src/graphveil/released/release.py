@@ -74,6 +74,11 @@ class Release(NoisyMoments):
         return self.columns or tuple(f"x{number}" for number in range(self.domain.n_features or 0))
 
     @property
+    def column_labels(self) -> tuple[str, ...]:
+        """What people are shown in place of the names of the columns: the labels and units of the codebook."""
+        return self.column_names if self.domain.codebook is None else self.domain.codebook.labels
+
+    @property
     def missing_shares(self) -> dict[str, float]:
         """Noisy share of the records in which each variable that declares missing values is missing."""
         codebook, there = self.domain.codebook, np.diag(self.observed)

@@ -142,13 +142,19 @@ def _render_bounds(release: Release, names: tuple[str, ...]) -> str:
     if release.domain.bounds is None:
         return ""
     lower, upper = (np.broadcast_to(end, len(names)) for end in release.domain.bounds)
+    codebook = release.domain.codebook
+    sources = ("",) * len(names) if codebook is None else codebook.sources
+    known = any(sources)
     rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{low:.10g}</td><td>{high:.10g}</td></tr>'
-        for name, low, high in zip(names, lower, upper, strict=True)
+        f'<tr><th scope="row">{escape(name)}</th><td>{low:.10g}</td><td>{high:.10g}</td>'
+        + (f"<td>{escape(source)}</td>" if known else "")
+        + "</tr>"
+        for name, low, high, source in zip(names, lower, upper, sources, strict=True)
     )
+    how = '<th scope="col">how it is known</th>' if known else ""
     return (
         '<details><summary>The declared bounds of each column</summary><div class="scroll"><table class="plain">'
-        '<thead><tr><th scope="col">column</th><th scope="col">from</th><th scope="col">to</th></tr></thead>'
+        f'<thead><tr><th scope="col">column</th><th scope="col">from</th><th scope="col">to</th>{how}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div></details>"
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Constant, Labels
+from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.grouping import GroupEvent
 from graphveil.spec.rounding import format_exact, format_round_up
@@ -190,6 +191,14 @@ def _parts(release: Release) -> tuple[Release, ...]:
     return release.parts if isinstance(release, MergedRelease) else (release,)
 
 
+def _describe_sources(domain: Domain) -> str:
+    """How many of the variables say how what is declared of them is known."""
+    if domain.codebook is None:
+        return ""
+    count, silent = len(domain.codebook.names), len(domain.codebook.without_source)
+    return f" ({count - silent} of {count} variables say how they are known)" if silent < count else ""
+
+
 def _describe_public_facts(release: Release) -> str:
     domain = release.domain
     counts = [f"{part.n_samples:,}" for part in _parts(release)]
@@ -200,7 +209,7 @@ def _describe_public_facts(release: Release) -> str:
         known.append(f"who belongs to the group {_group_name(release.event)}")
     known.append(f"the {domain.n_features} columns and their names")
     if domain.bounds is not None:
-        known.append("the bounds of each column, as declared")
+        known.append(f"the bounds of each column, as declared{_describe_sources(domain)}")
     elif release.norm_is_private:
         known.append("a bound on a record's norm, found with part of the budget")
     else:

@@ -88,7 +88,7 @@ class Content:
 
 def collect_report_data(release: Release) -> Content:
     """Recover, fit the whole path, and judge every edge: from published numbers alone."""
-    names = release.column_names
+    names = release.column_labels
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it
         found, regressions = recover(release), _regressions(release)

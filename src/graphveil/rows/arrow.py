@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from graphveil.rows.sources import Block
 
-__all__ = ["Selection", "batch_rows", "can_hold_numbers", "value_types"]
+__all__ = ["Selection", "batch_rows", "can_hold_numbers", "describe_type", "value_types"]
 
 _BATCH_BYTES = 2**22  # of a batch of rows in float64: a few of them wait for workers at any time
 _SLAB_BYTES = 2**20  # of rows that are turned from columns at a time: in a core's cache
@@ -208,6 +208,15 @@ def can_hold_numbers(kind: Any) -> bool:
     if t.is_decimal(kind):  # pyarrow divides by a power of ten from a table, and does not look where that ends
         return bool(kind.scale <= _MOST_DIGITS[kind.bit_width])
     return bool(t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind) or t.is_null(kind))
+
+
+def describe_type(kind: Any) -> str:
+    """What a column of this type can hold: number, boolean, text, or other."""
+    import pyarrow.types as t
+
+    if t.is_boolean(kind):
+        return "boolean"
+    return "number" if can_hold_numbers(kind) else "text" if _is_text(kind) else "other"
 
 
 def _is_text(kind: Any) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.arrow import Selection, batch_rows, can_hold_numbers, value_types
+from graphveil.rows.arrow import Selection, batch_rows, describe_type, value_types
 from graphveil.rows.csv_text import CsvText
 from graphveil.rows.paths import Place, find_files
 from graphveil.rows.sanitized_errors import call_sanitized, iterate_sanitized
@@ -72,8 +72,8 @@ class Files(RowSource):
         return sum(file.count(self._selection) for file in self._files)
 
 
-def column_kinds(source: str) -> list[tuple[str, bool]]:
-    """Columns of the first file, and whether each can hold numbers; a CSV file does not say, so all may."""
+def column_kinds(source: str) -> list[tuple[str, str]]:
+    """Columns of the first file, and what each can hold: number, boolean, text, other; any, where it does not say."""
     first = _open([source])[0]
     return _in_file(first, first.kinds)
 
@@ -88,9 +88,9 @@ class _File(Unreleased):
     def names(self) -> list[str]:
         """Names of its columns."""
 
-    def kinds(self) -> list[tuple[str, bool]]:
-        """Every column, and whether it can hold numbers."""
-        return [(name, True) for name in self.names()]
+    def kinds(self) -> list[tuple[str, str]]:
+        """Every column, and what it can hold."""
+        return [(name, "any") for name in self.names()]
 
     @abstractmethod
     def check(self, selection: Selection) -> None:
@@ -136,9 +136,9 @@ class _Typed(_File):
     def names(self) -> list[str]:
         return call_sanitized(lambda: [str(name) for name in self._schema().names], self._named("opened"))
 
-    def kinds(self) -> list[tuple[str, bool]]:
+    def kinds(self) -> list[tuple[str, str]]:
         schema = call_sanitized(self._schema, self._named("opened"))
-        return [(name, can_hold_numbers(kind)) for name, kind in value_types(schema).items()]
+        return [(name, describe_type(kind)) for name, kind in value_types(schema).items()]
 
     def check(self, selection: Selection) -> None:
         schema = call_sanitized(self._schema, self._named("opened"))

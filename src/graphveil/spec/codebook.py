@@ -55,6 +55,16 @@ class Codebook(Record):
         )
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """What people are shown in place of these names: labels with units, where they were given."""
+        shown = [
+            column
+            for name, kind in zip(self.names, self.kinds, strict=True)
+            for column in kind.column_names(_shown(name, kind))
+        ]
+        return tuple(shown) if len(set(shown)) == len(shown) else self.columns
+
+    @property
     def bounds(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Lower and upper bounds of these columns."""
         lower, upper = zip(*(pair for kind in self.kinds for pair in kind.ends()), strict=True)
@@ -79,6 +89,16 @@ class Codebook(Record):
             for name, kind in named
             if isinstance(kind, Category | Ordinal) and kind.is_text
         }
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """How what is declared of each column is known; empty where nobody said."""
+        return tuple(kind.source or "" for kind in self.kinds for _ in kind.ends())
+
+    @property
+    def without_source(self) -> tuple[str, ...]:
+        """Variables of which nobody has said how what is declared is known."""
+        return tuple(name for name, kind in zip(self.names, self.kinds, strict=True) if kind.source is None)
 
     @property
     def gaps(self) -> tuple[range, ...]:
@@ -121,6 +141,11 @@ class Codebook(Record):
     def extend(self, kinds: Mapping[str, Any]) -> "Codebook":
         """With further variables."""
         return Codebook.of(dict(zip(self.names, self.kinds, strict=True)) | dict(kinds))
+
+
+def _shown(name: str, kind: Kind) -> str:
+    unit = kind.unit if isinstance(kind, Number) else None
+    return (kind.label or name) + (f" ({unit})" if unit else "")
 
 
 def _as_kind(name: Any, kind: Any) -> Kind:

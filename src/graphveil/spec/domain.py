@@ -1,6 +1,7 @@
 """What is assumed of a row, from public knowledge alone: columns, bounds, norm, how many rows a person may have."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,25 @@ class Domain(Record):
         _validation.choice("neighbours", self.neighbours, ["replace", "add-remove"])
         if self.hides_count and self.wants_private_norm:
             raise InvalidParameter.of("data_norm", 'a number with neighbours="add-remove"', self.data_norm)
+
+    @classmethod
+    def read(cls, path: "str | os.PathLike[str]", **settings: Any) -> "Domain":
+        """Read a codebook: TOML as `graphveil codebook template` writes it, Frictionless table schema or CSVW (JSON).
+
+        ``settings`` are further arguments, such as ``person="patient_id"``, and count more than what the file says.
+        Without a person column, the file or the caller must say how many rows a person may have.
+        """
+        from graphveil.spec.codebook_file import parse_columns, read_settings
+
+        found = read_settings(path) | settings
+        if found.get("person") is not None:
+            found.pop("rows_per_person", None)
+        elif "rows_per_person" not in found:
+            raise InvalidParameter(
+                "what is rows_per_person, the most records that any one person has? It is protected as a whole. (Or "
+                "give the column that says whose record it is: person.)"
+            )
+        return cls(**found | {"columns": parse_columns(found["columns"])})
 
     def resolve(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
         """Complete this domain with the schema of a source, or refuse the source."""

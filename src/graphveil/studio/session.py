@@ -115,7 +115,10 @@ class Session:
             )
         if len(set(names)) < len(names):
             raise InvalidParameter("Two columns of this file have the same name. Give every column a name of its own.")
-        self._data, self._columns = str(data), [{"name": name, "number": number} for name, number in known]
+        self._data, self._columns = (
+            str(data),
+            [{"name": name, "number": kind not in ("text", "other")} for name, kind in known],
+        )
         return self.describe()
 
     def keep_draft(self, draft: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,110 @@
+"""`graphveil codebook`: what each column holds, in a file that a person fills in from public knowledge."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphveil.cli._arguments import AsJson, require_writable
+from graphveil.cli._errors import command
+from graphveil.cli._output import echo, emit
+from graphveil.cli.bounds import Header, check_names, read_domain
+from graphveil.spec.column_names import toml_key
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["codebook"]
+
+_HEAD = """\
+# What each column holds, from a codebook or common sense.
+# NEVER from the data: bounds or levels that were looked up in the records void the guarantee.
+# Replace every "?"; delete the columns that are not to be released. Examples:
+#
+#   age = [0, 110]
+#   hba1c = { low = 3, high = 20, missing = [999], label = "HbA1c", unit = "%", source = "laboratory manual, p. 12" }
+#   cost = { low = 1, high = 1e6, scale = "log" }
+#   ward = { levels = ["A", "B", "C"], missing = true }
+#   mood = { levels = ["never", "sometimes", "often"], ordered = true }
+
+# The most records that any one person has. Several visits are several records: 1 only if everybody has one.
+# Or, better, the column that says whose record it is (it is not released): person = "patient_id"
+rows_per_person = "?"
+
+[columns]
+"""
+# What a column of each kind is asked; levels of truth values are known.
+_ASKED = {
+    "number": '["?", "?"]',
+    "any": '["?", "?"]',
+    "boolean": "{ levels = [false, true] }",
+    "text": '{ levels = ["?"] }',
+}
+
+codebook = typer.Typer(no_args_is_help=True, help="A public description of the columns.")
+
+
+@codebook.callback()
+def _codebook() -> None:
+    pass
+
+
+@codebook.command()
+@command
+def template(
+    data: Annotated[str, typer.Argument(help="The records; only names and types are read.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("codebook.toml"),
+    header: Header = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a codebook for you to fill in, from the names and types of the columns, never from a value.
+
+    Example: graphveil codebook template patients.parquet -o codebook.toml
+    """
+    from graphveil._files import write_file
+    from graphveil.rows.files import column_kinds
+
+    output = require_writable(output)
+    known = column_kinds(os.path.expanduser(data))
+    check_names([name for name, _ in known], header=header)
+    columns, left_out = [name for name, kind in known if kind in _ASKED], [n for n, kind in known if kind not in _ASKED]
+    lines = [f"{toml_key(name)} = {_ASKED[kind]}" for name, kind in known if kind in _ASKED]
+    lines += [f"# {toml_key(name)}: neither numbers nor text" for name in left_out]
+    write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
+    facts = {"template": str(output), "columns": columns, "left_out": left_out}
+    asked = "Enter what each can be, from public knowledge, and how many records one person may have."
+    emit(as_json, facts, lambda out: echo(out, f"Fill in {output}: {len(columns)} columns. {asked}"), kept=True)
+
+
+@codebook.command()
+@command
+def check(
+    path: Annotated[Path, typer.Argument(metavar="CODEBOOK", help="A codebook: TOML, Frictionless or CSVW.")],
+    data: Annotated[str, typer.Argument(help="The records; only names and types are read.")],
+    person: Annotated[str | None, typer.Option("--person", help="The column that says whose record it is.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a codebook against the names and types of the columns. Nothing is spent, and no value is read.
+
+    Example: graphveil codebook check codebook.toml patients.parquet
+    """
+    from graphveil.rows.files import column_kinds
+    from graphveil.rows.sources import open_source
+
+    domain = read_domain(path, person)
+    data = os.path.expanduser(data)
+    open_source(data, domain, None)  # refuses what is not there, or of another type
+    named = domain.source_columns or ()
+    left = [name for name, kind in column_kinds(data) if name not in (*named, domain.person) and kind != "any"]
+    silent = list(named if domain.codebook is None else domain.codebook.without_source)
+    facts = {"columns": list(domain.columns or ()), "not_described": left, "without_source": silent}
+
+    def show(out: "Console") -> None:
+        echo(out, f"{len(named)} columns of the file become {domain.n_features} columns of a release.")
+        if left:
+            echo(out, f"Not described, and not released: {', '.join(left)}.")
+        if silent:
+            echo(out, f"No source says how these are known: {', '.join(silent)}.")
+
+    emit(as_json, facts, show)

@@ -1,0 +1,105 @@
+"""Codebooks in files: our own words, Frictionless and CSVW; what is wrong is said in a sentence."""
+
+import json
+
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import InvalidParameter
+
+TOML = """
+rows_per_person = 2
+[columns]
+age = [0, 110]
+hba1c = { low = 3, high = 20, missing = [999], label = "HbA1c", unit = "%", source = "manual" }
+cost = { low = 1, high = 1e6, scale = "log" }
+ward = { levels = ["A", "B"], missing = "level" }
+mood = { levels = [1, 2, 5], ordered = true }
+"""
+EXPECTED = gv.Domain(
+    {
+        "age": (0, 110),
+        "hba1c": gv.Number(3, 20, missing=[999], label="HbA1c", unit="%", source="manual"),
+        "cost": gv.Number(1, 1e6, scale="log"),
+        "ward": gv.Category(["A", "B"], missing="level"),
+        "mood": gv.Ordinal([1, 2, 5]),
+    },
+    rows_per_person=2,
+)
+
+
+def read(tmp_path, text, **settings):
+    (tmp_path / "book").write_text(text)
+    return gv.Domain.read(tmp_path / "book", **settings)
+
+
+def test_the_words_are_those_of_python(tmp_path):
+    assert read(tmp_path, TOML) == EXPECTED
+    assert read(tmp_path, TOML.replace("[columns]", "[bounds]")) == EXPECTED
+
+
+def test_the_caller_counts_more_than_the_file(tmp_path):
+    found = read(tmp_path, TOML, person="id")
+    assert (found.person, found.rows_per_person) == ("id", 1)
+    assert read(tmp_path, TOML, rows_per_person=7).rows_per_person == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[columns\n", "not a TOML file"),
+        ("rows_per_person = 1\n", "no columns"),
+        ("x = 1\n[columns]\na = [0, 1]\n", "it has x"),
+        ("[columns]\na = [0, 1]\n", "what is rows_per_person"),
+        ('rows_per_person = "?"\n[columns]\na = [0, 1]\n', "what is rows_per_person"),
+        ('rows_per_person = 1\n[columns]\na = ["?", 1]\n', "'a' still has \"\\?\""),
+        ('rows_per_person = 1\n[columns]\na = {levels = ["?"]}\n', "'a' still has \"\\?\""),
+        ("rows_per_person = 1\n[columns]\na = 3\n", "smallest, largest"),
+        ("rows_per_person = 1\n[columns]\na = {low = 1}\n", "'a' must have low and high"),
+        ("rows_per_person = 1\n[columns]\na = {low = 1, high = 2, colour = 3}\n", "and nothing else"),
+        ("rows_per_person = 1\n[columns]\na = {low = 1, high = 0}\n", "'a': .*low < high"),
+        ("rows_per_person = 1\n[columns]\na = {levels = [1, 2], ordered = 3}\n", "ordered must be True or False"),
+        ("{", "not a JSON file"),
+        ("{}", "no table schema"),
+        ('{"fields": []}', "no fields"),
+        ('{"fields": [{"type": "number"}]}', "must have a name"),
+        ('{"fields": [{"name": "a", "type": "number"}]}', "field 'a': it has neither a minimum"),
+        ('{"fields": [{"name": "a", "constraints": {"enum": ["x"]}}]}', "field 'a': levels must be"),
+    ],
+)
+def test_refusals(tmp_path, text, message):
+    with pytest.raises(InvalidParameter, match=message):
+        read(tmp_path, text)
+
+
+def test_frictionless(tmp_path):
+    fields = [
+        {"name": "age", "type": "integer", "title": "Age", "constraints": {"minimum": 0, "maximum": 110}},
+        {"name": "ward", "type": "string", "constraints": {"enum": ["A", "B"]}},
+        {"name": "mood", "type": "integer", "categories": [{"value": 1}, {"value": 2}], "categoriesOrdered": True},
+        {"name": "smoker", "type": "boolean"},
+    ]
+    schema = {"fields": fields, "missingValues": ["", "NA", "-9"]}
+    found = read(tmp_path, json.dumps({"resources": [{"schema": schema}]}), person="id")
+    assert found == gv.Domain(
+        {
+            "age": gv.Number(0, 110, missing=[-9], integer=True, label="Age"),
+            "ward": gv.Category(["A", "B"], missing=True),
+            "mood": gv.Ordinal([1, 2], missing=True),
+            "smoker": gv.Category([False, True], missing=True),
+        },
+        person="id",
+    )
+    assert read(tmp_path, json.dumps(schema), person="id") == found
+
+
+def test_csv_on_the_web(tmp_path):
+    limits = {"base": "decimal", "minimum": "3", "maximum": 20}
+    columns = [
+        {"name": "hba1c", "titles": {"en": ["HbA1c"]}, "datatype": limits, "null": "999"},
+        {"name": "sex", "titles": "Sex", "datatype": {"base": "string", "format": "F|M"}},
+    ]
+    found = read(tmp_path, json.dumps({"tableSchema": {"columns": columns}}), rows_per_person=1)
+    assert found == gv.Domain(
+        {"hba1c": gv.Number(3, 20, missing=[999], label="HbA1c"), "sex": gv.Category(["F", "M"], label="Sex")}
+    )
