@@ -17,6 +17,7 @@ from graphveil._tables import Table, fixed
 from graphveil._typing import Matrix, Vector
 from graphveil.inference.moments import UncertainMoments, moments_of
 from graphveil.inference.uncertain import Uncertain
+from graphveil.recovery.gap_noise import gap_noise_of_products
 from graphveil.recovery.network import RELIABLE, repair_diagonal
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.released.release import Release
@@ -216,7 +217,10 @@ def _variances(moments: UncertainMoments, Q: Matrix, v: Vector, value: float) ->
     single = np.broadcast_to(moments.uncancelled_single, R.shape)
     at = Q * v
     parts[0] = parts[0] + Q**2 @ (single @ v**2) + np.sum(at @ single * at, axis=1)
-    return np.maximum(noisy.sampling * _law(Q, v, h, noisy.denoised), 0.0), np.maximum(parts[0], 0.0)
+    sampling = _law(Q, v, h, noisy.denoised)
+    if noisy.gaps is not None:
+        sampling = sampling + np.diag(gap_noise_of_products(Q, v, noisy.gaps, noisy.denoised))
+    return np.maximum(noisy.sampling * sampling, 0.0), np.maximum(parts[0], 0.0)
 
 
 def _law(Q: Matrix, v: Vector, h: Matrix, gram: Matrix) -> Vector:
@@ -237,7 +241,7 @@ def _loadings_sd(moments: UncertainMoments, values: Vector, vectors: Matrix, k: 
 def _count_above_noise(moments: UncertainMoments, values: Vector) -> int:
     """How many of the first exceed those of uncorrelated columns with the same noise (Horn's parallel analysis)."""
     noisy, p = moments.noisy, len(values)
-    plain = NoisyCovariance(np.eye(p), noisy.privacy, np.eye(p), noisy.sampling, moments.uncancelled_single)
+    plain = NoisyCovariance(np.eye(p), noisy.privacy, np.eye(p), noisy.sampling, moments.uncancelled_single, noisy.gaps)
     generator = generator_for(moments.release.checksum, "components")
     drawn = np.empty((_DRAWS, p))
     for draw in range(_DRAWS):

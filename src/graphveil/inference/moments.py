@@ -21,6 +21,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.inference.uncertain import Spread
 from graphveil.recovery.diagnostics import DROWNED
 from graphveil.recovery.estimate import Estimate, recover, require_covariance
+from graphveil.recovery.gap_noise import gap_noise_of_products, gap_noise_of_trace
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.released.release import Release
 
@@ -131,7 +132,10 @@ class UncertainMoments:
         privacy += 2.0 * float(np.sum(W**2 * self.uncancelled_single))
         # A column that is off by the factor 1 + e/2 moves every entry of its row and column by that.
         privacy += float(self.excess @ np.sum(W * noisy.denoised, axis=1) ** 2)
-        return 2.0 * noisy.sampling * _square_trace(W @ noisy.denoised), float(privacy)
+        sampling = 2.0 * _square_trace(W @ noisy.denoised)
+        if noisy.gaps is not None:
+            sampling += gap_noise_of_trace(W, noisy.gaps, noisy.denoised)
+        return noisy.sampling * sampling, float(privacy)
 
     def covariance_of_products(self, A: Matrix, u: Vector) -> Spread:
         """Covariance of AΔu, from sampling and from privacy; without errors of a column's scale."""
@@ -139,7 +143,10 @@ class UncertainMoments:
         privacy = np.sum([size * _products(A, u, gram) for gram, size in noisy.privacy_grams], axis=0)
         single = np.broadcast_to(self.uncancelled_single, noisy.matrix.shape)
         privacy = privacy + (A * (single @ u**2)) @ A.T + at @ single @ at.T
-        return Spread(noisy.sampling * _products(A, u, noisy.denoised), privacy)
+        sampling = _products(A, u, noisy.denoised)
+        if noisy.gaps is not None:
+            sampling = sampling + gap_noise_of_products(A, u, noisy.gaps, noisy.denoised)
+        return Spread(noisy.sampling * sampling, privacy)
 
 
 def moments_of(release: Release) -> UncertainMoments:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.collinearity import collinear_columns
+from graphveil.recovery.gap_noise import gap_noise_of_precision
 from graphveil.recovery.network import RELIABLE, Network, refit, repair_diagonal, with_weak_edges
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.spec.forecast import SEEN
@@ -227,6 +228,9 @@ def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matri
         both = own[:, None] + own
         alone, joint = np.outer(own, own) * (1.0 - square), K**2 * (1.0 + square)
         variance += size * (alone + joint + 2.0 * r * K * both + square * both**2 / 2.0)
+    if noisy.gaps is not None:  # to first order in T_ij alone, as errors of single entries are
+        more = noisy.sampling * gap_noise_of_precision(precision, noisy.gaps, noisy.denoised)
+        variance += more * scale**2
     # Independent errors of single entries, to first order in T_ij alone.
     variance += precision**2 @ np.broadcast_to(noisy.single, r.shape) @ precision**2 * scale**2
     return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - square))

@@ -13,26 +13,20 @@ from graphveil.recovery.noise_model import NoisyCovariance
 
 __all__ = ["complete"]
 
-# Part of what gaps add to the sampling variance of an entry that is taken to be its own. Entries share the rest, and in
-# an inverse what they share cancels. Measured: with all of it, intervals at 95% cover 98.3%.
-_ALONE = 0.4
-
 
 def complete(noisy: NoisyCovariance, observed: Matrix) -> NoisyCovariance:
     """The covariance of complete rows from that of filled ones, given the ``observed`` shares of pairs, with its law.
 
     Noise is divided like the moments. Off the diagonal 1/q_ij is nearly h_i h_j, so that it keeps its form: exactly for
     columns that are missing independently of each other; for what is missing together it is taken to be larger than it
-    is. Sampling has more variance for pairs that are there in a part of the records only, by 1/q_ij.
+    is. Sampling has more variance too (:mod:`graphveil.recovery.gap_noise`), with h_i as one over a column's share.
     """
     factors = _rank_one(1.0 / observed)
     privacy = tuple((factors[:, None] * back, sd) for back, sd in noisy.privacy)
     found = NoisyCovariance(noisy.matrix / observed, privacy, noisy.denoised / observed, noisy.sampling)
-    denoised = _positive_definite(found)
-    v = np.diag(denoised)
-    fewer = _ALONE * noisy.sampling * (1.0 / observed - 1.0) * (np.outer(v, v) + denoised**2)
-    np.fill_diagonal(fewer, 0.0)  # variances have an account of their own
-    return NoisyCovariance(found.matrix, privacy, denoised, noisy.sampling, noisy.single / observed**2 + fewer)
+    gaps = np.maximum(factors - 1.0, 0.0)
+    single = noisy.single / observed**2
+    return NoisyCovariance(found.matrix, privacy, _positive_definite(found), noisy.sampling, single, gaps)
 
 
 def _rank_one(matrix: Matrix) -> Vector:

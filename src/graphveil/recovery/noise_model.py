@@ -5,7 +5,8 @@ standard deviation s on the diagonal and s/√2 off it, brought back by B from t
 merged release has such a term for every site. Z is what other rows of the same population would have changed:
 C^½ H C^½' with H of the same form and standard deviation
 √(2v), where v is 1/n for Gaussian rows and more for heavier tails. Both are known once Σ is estimated, by the denoised
-C. Single entries may have errors of their own beside that, independent of each other.
+C. Single entries may have errors of their own beside that, independent of each other. Where values are missing, Z has
+more variance (:mod:`graphveil.recovery.gap_noise`).
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from graphveil.recovery.gap_noise import draw_gap_noise, gap_noise_of_entries
 
 __all__ = ["NoisyCovariance"]
 
@@ -35,6 +38,8 @@ class NoisyCovariance:
         v.
     single : (p, p) array
         Variances of the errors of single entries; 0 for none.
+    gaps : (p,) array or None
+        One over the share of records in which a column is there, less one; None where no value is missing.
     """
 
     matrix: Matrix
@@ -42,12 +47,13 @@ class NoisyCovariance:
     denoised: Matrix
     sampling: float
     single: Matrix | float = 0.0
+    gaps: Matrix | None = None
 
     @cached_property
     def entry_sd(self) -> Matrix:
         """Standard deviation of the noise of each entry."""
         variance = sum(size * (np.outer(gram.diagonal(), gram.diagonal()) + gram**2) for gram, size in self._grams)
-        return np.asarray(np.sqrt(variance + self.single))
+        return np.asarray(np.sqrt(variance + self.single + self._gap_noise))
 
     @property
     def correlation_sd(self) -> Matrix:
@@ -55,7 +61,7 @@ class NoisyCovariance:
         sd = np.sqrt(self.denoised.diagonal())
         scale = 1.0 / np.outer(sd, sd)
         r = self.denoised * scale
-        variance = np.broadcast_to(self.single, r.shape) * scale**2
+        variance = np.broadcast_to(self.single + self._gap_noise, r.shape) * scale**2
         for gram, size in self._grams:
             # r moves with the entry ij by 1/√(C_ii C_jj) and with ii by -r/(2 C_ii); entries ij and kl have covariance
             # size (G_ik G_jl + G_il G_jk).
@@ -67,6 +73,11 @@ class NoisyCovariance:
             )
         np.fill_diagonal(variance, 0.0)
         return np.sqrt(np.maximum(variance, 0.0))
+
+    @property
+    def _gap_noise(self) -> Matrix | float:
+        """Variances that gaps add to entries."""
+        return 0.0 if self.gaps is None else self.sampling * gap_noise_of_entries(self.gaps, self.denoised)
 
     @property
     def privacy_grams(self) -> list[tuple[Matrix, float]]:
@@ -87,6 +98,7 @@ class NoisyCovariance:
             self.denoised[square],
             self.sampling,
             np.broadcast_to(self.single, self.matrix.shape)[square],
+            None if self.gaps is None else self.gaps[columns],
         )
 
     def scaled(self, factors: Matrix) -> "NoisyCovariance":
@@ -98,6 +110,7 @@ class NoisyCovariance:
             self.denoised * outer,
             self.sampling,
             self.single * outer**2,
+            self.gaps,
         )
 
     def precision_noise(self, precision: Matrix) -> list[tuple[Matrix, float]]:
@@ -116,7 +129,11 @@ class NoisyCovariance:
         size = np.sqrt(2.0 * self.sampling)
         sampling = self._root @ _gaussian_matrix(generator, len(self.matrix), size) @ self._root.T
         single = np.triu(np.sqrt(self.single) * generator.standard_normal(self.matrix.shape), 1)
-        return np.asarray(privacy + (sampling + sampling.T) / 2.0 + single + single.T)
+        noise = privacy + (sampling + sampling.T) / 2.0 + single + single.T
+        if self.gaps is not None:
+            gaps = draw_gap_noise(generator, self.gaps, self.denoised, self._root)
+            noise = noise + np.sqrt(self.sampling) * gaps
+        return np.asarray(noise)
 
     def draw_privacy(self, generator: np.random.Generator) -> Matrix:
         """Noise like that which privacy has added to Y, independent of it."""
