@@ -5,6 +5,7 @@ import os
 import signal
 import uuid
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 
 import dask
@@ -71,6 +72,15 @@ def check_killed_worker(folder, caplog):
 
     assert_same_bits(deadly_frame(folder, 10), ["adaptive"])  # the third pass over four partitions
     assert len(os.listdir(folder)) > 4 * EXPECTED["adaptive"].n_passes  # some partitions were read once too often
+
+
+def check_people_with_categories(folder, caplog):
+    """A category of three levels becomes two columns, after the rows of a person have met."""
+    kinds = {"d": (-9, 9), "label": gv.Category(["down", "up", "gone"]), "age": gv.Number(-9, 9)}
+    call = {"domain": gv.Domain(kinds, person="person"), "budget": gv.Budget(1.0, 1e-6), "random_state": 1}
+    for variation in ("total", "between", "within"):
+        asked = call | {"domain": replace(call["domain"], variation=variation)}
+        assert gv.release(frame(), **asked) == gv.release(FRAME, **asked)
 
 
 def check_people(folder, caplog):
@@ -183,6 +193,7 @@ CHECKS = [
     check_same_bits,
     check_killed_worker,
     check_people,
+    check_people_with_categories,
     check_people_who_do_not_meet,
     check_ids_that_cannot_be_read,
     check_failing_partitions,

@@ -91,6 +91,9 @@ def test_a_real_ledger_counts_the_groups_as_one_release(table, tmp_path):
         gv.release(table, **ASK, ledger=ledger, dataset="one")
     with pytest.raises(gv.exceptions.KeyRefused, match="another by"):
         gv.release(table, **(ASK | {"by": {"arm": ["A", "b"]}}), ledger=ledger, dataset="one", key="k")
+    with pytest.raises(gv.exceptions.KeyRefused, match="another by"):
+        gv.release(table, domain=DOMAIN, budget=BUDGET, ledger=ledger, dataset="one", key="k")
+    assert "in groups" in str(ledger.history("one"))
 
 
 def test_nothing_is_drawn_where_nothing_was_charged(table, monkeypatch):
@@ -156,6 +159,18 @@ def test_the_sentence_says_that_membership_is_public(table):
         assert f"Who belongs to the group arm = {level} is not hidden" in card["What is not promised"]
         assert f"who belongs to the group arm = {level}" in card["Public anyway"]
         assert "of the same group" in card["Against what"]
+
+
+def test_merged_groups_say_that_membership_is_public(table):
+    from graphveil.report.privacy_card import privacy_card
+
+    merged = gv.merge_releases([*gv.release(table, **ASK).values()])
+    assert "replacing one record by another one of the same group at one of 2 sites" in merged.guarantee
+    assert "and who belongs to arm = A, arm = B, are public" in merged.guarantee
+    card = dict(privacy_card(merged).facts)
+    assert "Who belongs to the group arm = A or arm = B is not hidden" in card["What is not promised"]
+    assert "who belongs to the group arm = A or arm = B" in card["Public anyway"]
+    assert "of the same group" in card["Against what"]
 
 
 def test_people_with_several_rows_are_refused(table):

@@ -128,7 +128,9 @@ class _Keying:
 
     def nothing(self) -> Any:
         """A frame without rows."""
-        return self._frame(np.empty((0, self.domain.require_n_features())), np.empty((0, 2), np.uint64))
+        names = self.domain.source_columns
+        assert names is not None  # a person column has a name, and so have the others
+        return self._frame(np.empty((0, len(names))), np.empty((0, 2), np.uint64))
 
     def __call__(self, part: Any) -> Any:
         """Rows and keys. Never raises: what cannot be read has no rows, which is noticed when they are counted."""
@@ -181,8 +183,7 @@ def _n_rows(part: Any) -> int:
 
 def _sum_part(work: PartitionTask, number: int, part: Any) -> PartitionSum:
     if work.domain.person is not None and hasattr(part, "to_numpy"):
-        p = work.domain.require_n_features()
-        part = KeyedRows(part.iloc[:, :p].to_numpy(), np.ascontiguousarray(part.iloc[:, p:].to_numpy()))
+        part = KeyedRows(part.iloc[:, :-2].to_numpy(), np.ascontiguousarray(part.iloc[:, -2:].to_numpy()))
     return work(number, [part])
 
 

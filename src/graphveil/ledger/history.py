@@ -91,7 +91,13 @@ def _cells(entry: Entry) -> tuple[str, ...]:
         format_exact(event.budget.delta),
         format_round_up(event.charged_mu, 6) + (" (seeded)" if event.seeded else ""),
         event.rounds,
-        "secret" if event.n_samples is None else str(event.n_samples),
+        _format_count(event),
         entry.key or "",
         entry.state,
     )
+
+
+def _format_count(event: ReleaseEvent) -> str:
+    if event.n_samples is None:
+        return "secret"
+    return f"{event.n_samples} in groups" if event.groups else str(event.n_samples)

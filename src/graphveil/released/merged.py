@@ -95,6 +95,11 @@ class MergedEvent(PrivacyCost, Record):
         return all(site.by_person for site in self.sites)
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """Those that were released by themselves."""
+        return tuple(name for site in self.sites for name in site.groups)
+
+    @property
     def seeded(self) -> bool:
         """Whether any of the releases is a simulation: then the whole is none of anybody's protection."""
         return any(site.seeded for site in self.sites)
@@ -107,8 +112,11 @@ class MergedEvent(PrivacyCost, Record):
         person = self._one_person(*(site.rows_per_person for site in self.sites))
         if self.by_person:
             person = "one person with all their records"
-        whom = f"replacing {person} at {few} of {len(self.sites)} sites"
-        return self._sentence(whom, f"the numbers of {self.counted} at the sites, {counts}, are public.")
+        within, members = "", ""
+        if self.groups:
+            within, members = " by another one of the same group", f" and who belongs to {', '.join(self.groups)},"
+        whom = f"replacing {person}{within} at {few} of {len(self.sites)} sites"
+        return self._sentence(whom, f"the numbers of {self.counted} at the sites, {counts},{members} are public.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,6 @@ from graphveil.released.release import Release
 from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.grouping import GroupEvent
 from graphveil.spec.rounding import format_exact, format_round_up
 
 __all__ = ["PrivacyCard", "guess_accuracy", "max_guess_accuracy", "privacy_card"]
@@ -98,7 +97,7 @@ def _describe_neighbours(release: Release) -> str:
             f"Adding or removing {whose} of one person. Even somebody who knows all other records can hardly tell from "
             "the output whether the person is in the data at all."
         )
-    within = " of the same group" if isinstance(release.event, GroupEvent) else ""
+    within = " of the same group" if release.event.groups else ""
     return (
         f"Replacing {whose} of one person by any others{within}. Even somebody who knows all other records can hardly "
         f"tell from the output which of the two data sets it came from."
@@ -164,8 +163,8 @@ def _describe_limits(event: ReleaseEvent) -> str:
     )
     if event.neighbours == "add-remove":
         count = "Which of two records a person in the table has is protected less than being in it: by twice μ."
-    if isinstance(event, GroupEvent):
-        count = f"Who belongs to the group {_group_name(event)} is not hidden. {count}"
+    if event.groups:
+        count = f"Who belongs to the group {' or '.join(event.groups)} is not hidden. {count}"
     return (
         f"{count} A group (a family, a ward) is protected less than one person. General facts can be learnt, and apply "
         "to people outside the data too. This is not a legal determination of anonymity."
@@ -205,8 +204,8 @@ def _describe_public_facts(release: Release) -> str:
     of = f"of {release.event.counted}"
     records = f"number {of}, {counts[0]}" if len(counts) == 1 else f"numbers {of}, {' and '.join(counts)}"
     known = [] if release.event.neighbours == "add-remove" else [f"the {records}"]
-    if isinstance(release.event, GroupEvent):
-        known.append(f"who belongs to the group {_group_name(release.event)}")
+    if release.event.groups:
+        known.append(f"who belongs to the group {' or '.join(release.event.groups)}")
     known.append(f"the {domain.n_features} columns and their names")
     if domain.bounds is not None:
         known.append(f"the bounds of each column, as declared{_describe_sources(domain)}")
@@ -216,10 +215,6 @@ def _describe_public_facts(release: Release) -> str:
         known.append("a bound on a record's norm, as declared")
     said = "; ".join(known)
     return f"{said[0].upper()}{said[1:]}."
-
-
-def _group_name(event: GroupEvent) -> str:
-    return f"{event.group[0]} = {event.group[1]}"
 
 
 def _describe_mechanism(release: Release) -> str:

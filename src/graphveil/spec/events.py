@@ -108,6 +108,11 @@ class PrivacyCost:
         def by_person(self) -> bool: ...  # noqa: D102 - a declaration
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of a table that were released by themselves: who belongs to them is public."""
+        return ()
+
+    @property
     def counted(self) -> str:
         """What ``n_samples`` counts."""
         return "people" if self.by_person else "records"

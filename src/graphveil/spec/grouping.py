@@ -78,9 +78,14 @@ class GroupEvent(ReleaseEvent):
         return cls(**{item.name: getattr(event, item.name) for item in fields(event)}, group=group)
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """The name of this one."""
+        return (f"{self.group[0]} = {self.group[1]}",)
+
+    @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
-        name = f"{self.group[0]} = {self.group[1]}"
+        (name,) = self.groups
         return self._sentence(
             "replacing one record by another one of the same group",
             f"who belongs to this group ({name}) is public, and so is the number of {self.counted}, {self.n_samples}.",
@@ -111,10 +116,14 @@ class GroupedEvent(ReleaseEvent):
             raise InvalidParameter("counts must be one for each level, and add up to n_samples.")
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(f"{self.grouping.column} = {level}" for level in self.grouping.levels)
+
+    @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
-        counts = zip(self.grouping.levels, self.counts, strict=True)
-        sizes = ", ".join(f"{count} with {self.grouping.column} = {level}" for level, count in counts)
+        sizes = ", ".join(f"{count} with {name}" for name, count in zip(self.groups, self.counts, strict=True))
         return self._sentence(
             "replacing one record by another one of the same group",
             f"who belongs to which group is public, and so are the numbers of {self.counted}: {sizes}.",

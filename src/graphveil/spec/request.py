@@ -50,7 +50,8 @@ class Request(Record):
             augment = self.options.augment
             now["augment"] = _sha256(None if augment is None else augment.to_dict())
             now["rounds"] = _sha256("auto" if self.options.adaptive else 1)
-        return [name for name in now if recorded.get(name) != now[name]]
+        # A parameter that came later stands in neither while it has its default.
+        return [name for name in now | dict(recorded) if recorded.get(name) != now.get(name)]
 
 
 def _sha256(value: Any) -> str:
