@@ -51,6 +51,7 @@ __all__ = ["release"]
 
 
 if TYPE_CHECKING:
+    _By = str | Mapping[str, Sequence[Level]]
 
     class _Options(TypedDict, total=False):
         assume_centered: bool
@@ -72,7 +73,7 @@ def release(
 ) -> Release: ...
 @overload
 def release(
-    source: Any, *, domain: Domain, budget: Budget, by: "Mapping[str, Sequence[Level]]", **options: "Unpack[_Options]"
+    source: Any, *, domain: Domain, budget: Budget, by: "_By", **options: "Unpack[_Options]"
 ) -> GroupedRelease: ...
 def release(
     source: Any,
@@ -83,7 +84,7 @@ def release(
     adaptive: bool = True,
     labels: Labels | None = None,
     person: Any = None,
-    by: "Mapping[str, Sequence[Level]] | None" = None,
+    by: "_By | None" = None,
     mechanism: str = "default",
     allow_unproven: bool = False,
     ledger: LedgerLike | None = None,
@@ -116,10 +117,11 @@ def release(
         Release class counts and class means too, in one round (``adaptive=False``).
     person : array or series, optional
         Whose row each row is, where the source has no column of it; otherwise ``Domain(person="patient_id")``.
-    by : mapping, optional
-        Release each group of a table by itself, for one charge: a column and its declared levels,
-        ``{"arm": ["A", "B"]}``. The guarantee then protects a record within its group; who belongs to which group is
-        public. Records of other levels are in no group. With an array, the source is a pair ``(rows, levels)``.
+    by : str or mapping, optional
+        Release each group of a table by itself, for one charge: the name of a :class:`~graphveil.Category` of the
+        domain, or a column and its declared levels, ``{"arm": ["A", "B"]}``. The guarantee then protects a record
+        within its group; who belongs to which group is public. Records of other levels are in no group. With an array,
+        the source is a pair ``(rows, levels)``.
     mechanism : {"default", "paper"}
         "paper" is the noise of the paper's Algorithm 1 exactly as printed, for comparison: more noise for the same
         guarantee.
@@ -162,8 +164,11 @@ def release(
     """
     if person is not None:
         domain = replace(domain, person=domain.person or "person")
+    groups: Any = by
+    if isinstance(by, str):
+        groups, domain = Grouping.of_category(by, domain)
     asked = (assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
-    options = ReleaseOptions(domain, budget, *asked, by=None if by is None else Grouping.of(by))
+    options = ReleaseOptions(domain, budget, *asked, by=None if by is None else Grouping.of(groups))
     if domain.n_features is not None:
         check_memory(domain.n_features)
     account = Account(ledger, dataset, key, options)

@@ -78,7 +78,7 @@ def test_groups_are_released_for_one_charge_and_compared(graphveil, tmp_path):
 
 @pytest.mark.parametrize(
     ("by", "words"),
-    [("ward", "such as arm=A,B"), ("ward=1,,2", "such as arm=A,B"), ("ward=a b,a/b", "the same name")],
+    [("ward", "gv.Category of the domain"), ("ward=1,,2", "such as arm=A,B"), ("ward=a b,a/b", "the same name")],
 )
 def test_groups_that_cannot_be_understood_are_refused(graphveil, patients, bounds, by, words):
     ask = ("--epsilon", 2, "--delta", 1e-6, "--bounds", bounds, "--no-ledger", "-o", "out.release", "--by", by)

@@ -188,7 +188,8 @@ def test_people_with_several_rows_are_refused(table):
 @pytest.mark.parametrize(
     ("by", "match"),
     [
-        ("arm", "a mapping of one column"),
+        ("arm", "a gv.Category of the domain"),
+        (["arm"], "a mapping of one column"),
         ({"arm": ["A"]}, "at least two levels"),
         ({"arm": ["1", 1]}, "different names"),
         ({"arm": ["A", "A"]}, "distinct"),
@@ -199,6 +200,18 @@ def test_people_with_several_rows_are_refused(table):
 def test_groups_are_declared(table, by, match):
     with pytest.raises(InvalidParameter, match=match):
         gv.release(table, **(ASK | {"by": by}))
+
+
+def test_groups_by_a_category_of_the_codebook(table):
+    """Its levels are declared there; the category itself is not among what is released of a group."""
+    domain = gv.Domain(columns={"x": (-5, 5), "y": (-5, 5), "arm": gv.Category(["A", "B"])})
+    made = gv.release(table, domain=domain, budget=BUDGET, by="arm", random_state=1)
+    assert made["A"].columns == ("x", "y")
+    assert made.event.grouping == Grouping.of(BY)
+    plain = gv.release(table, **ASK, random_state=1)
+    assert np.array_equal(made["B"].second_moment, plain["B"].second_moment)
+    with pytest.raises(InvalidParameter, match="not among the columns to release"):
+        gv.release(table, domain=domain, budget=BUDGET, by=BY)
 
 
 def test_levels_come_beside_an_array(table):

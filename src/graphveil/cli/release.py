@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from graphveil.ledger.ledger import Ledger
     from graphveil.released.grouped import GroupedRelease
     from graphveil.released.release import Release
+    from graphveil.spec.domain import Domain
+    from graphveil.spec.grouping import Grouping
 
 __all__ = ["release"]
 
@@ -51,7 +53,7 @@ def release(
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN=LEVEL,LEVEL,…",
+            metavar="COLUMN[=LEVEL,LEVEL,…]",
             help="Release each group of records by itself, for one charge; who belongs to which group is then public.",
         ),
     ] = None,
@@ -74,23 +76,24 @@ def release(
     from graphveil.released.release import Release
     from graphveil.spec.budget import Budget
 
-    account, groups = None, None if by is None else _parse_groups(by)
-    outputs = _name_outputs(require_named_file(output), groups)
+    output = require_named_file(output)
+    if no_ledger and (ledger is not None or dataset or key):
+        raise CliError("--no-ledger cannot be combined with --ledger, --dataset or --key.")
+    if not no_ledger and dataset is None:
+        raise CliError(
+            "--dataset is missing: it names the account that this release is charged to. (--no-ledger charges nothing.)"
+        )
+    domain, budget = read_domain(bounds, person, neighbours), Budget(epsilon, delta)
+    groups = None
+    if by is not None:
+        groups, domain = _parse_groups(by, domain)
+    outputs = _name_outputs(output, groups)
 
     def check_outputs() -> None:
         for path in outputs:
             require_writable(path)
 
-    if no_ledger and (ledger is not None or dataset or key):
-        raise CliError("--no-ledger cannot be combined with --ledger, --dataset or --key.")
-    if not no_ledger:
-        if dataset is None:
-            raise CliError(
-                "--dataset is missing: it names the account that this release is charged to. (--no-ledger charges "
-                "nothing.)"
-            )
-        account = _Account(open_ledger(ledger), dataset, check_outputs)
-    domain, budget = read_domain(bounds, person, neighbours), Budget(epsilon, delta)
+    account = None if dataset is None else _Account(open_ledger(ledger), dataset, check_outputs)
     if account is None or key is None or not account.knows(key):  # else the release that it holds is asked for again
         check_outputs()
     with _once_charged(account, as_json):
@@ -103,7 +106,7 @@ def release(
                 ledger=account,
                 dataset=dataset,
                 key=key,
-                by=groups,
+                by=None if groups is None else {groups.column: groups.levels},
             )
         parts = [made] if isinstance(made, Release) else [*made.parts]
         with deferred():  # nothing that is paid for is lost to an interruption now
@@ -128,19 +131,24 @@ def _judge(made: "Release") -> dict[str, Any]:
         return {"n_eff": None, "cautions": None}
 
 
-def _parse_groups(given: str) -> dict[str, list[str | int]]:
-    """``arm=A,B``: a column and its levels; those in digits are numbers, as they are in a file that has types."""
+def _parse_groups(given: str, domain: "Domain") -> "tuple[Grouping, Domain]":
+    """``arm``, a category of the codebook; or ``arm=A,B``, where levels in digits are numbers, as in typed files."""
+    from graphveil.spec.grouping import Grouping
+
     column, sign, levels = given.partition("=")
-    if not sign or not column or not all(levels.split(",")):
+    if not sign:
+        return Grouping.of_category(given, domain)
+    if not column or not all(levels.split(",")):
         raise CliError(f"--by is a column and its levels, such as arm=A,B; got {given!r}.")
-    return {column: [int(level) if level.isdecimal() and level.isascii() else level for level in levels.split(",")]}
+    found = tuple(int(level) if level.isdecimal() and level.isascii() else level for level in levels.split(","))
+    return Grouping(column, found), domain
 
 
-def _name_outputs(output: Path, groups: "dict[str, list[str | int]] | None") -> list[Path]:
+def _name_outputs(output: Path, groups: "Grouping | None") -> list[Path]:
     """The file itself, or one for each group: ``people.release`` becomes ``people-A.release``, ``people-B.release``."""
     if groups is None:
         return [output]
-    levels = [re.sub(r"[^\w.-]", "_", str(level)) for level in next(iter(groups.values()))]
+    levels = [re.sub(r"[^\w.-]", "_", str(level)) for level in groups.levels]
     if len(set(levels)) < len(levels):
         raise CliError("--by has levels whose files would have the same name: rename one of them.")
     return [output.with_name(f"{output.stem}-{level}{output.suffix}") for level in levels]

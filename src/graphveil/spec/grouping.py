@@ -6,13 +6,16 @@ group*. Then one record concerns one group, and all groups together cost what th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.augmentation import Labels
+from graphveil.spec.codebook import Codebook
+from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.kinds import Category
 from graphveil.spec.serialization import Record
 
 __all__ = ["GroupEvent", "GroupedEvent", "Grouping", "Level"]
@@ -40,6 +43,19 @@ class Grouping(Record):
         object.__setattr__(self, "levels", Labels(self.levels).classes)
         if len(set(map(str, self.levels))) < max(2, len(self.levels)):
             raise InvalidParameter.of("by", "at least two levels with different names", len(self.levels))
+
+    @classmethod
+    def of_category(cls, name: str, domain: Domain) -> "tuple[Grouping, Domain]":
+        """Groups by a category that the codebook declares, and the domain of all other variables."""
+        book = domain.codebook
+        kinds = {} if book is None else dict(zip(book.names, book.kinds, strict=True))
+        kind = kinds.pop(name, None)
+        if not isinstance(kind, Category) or not kinds:
+            rule = 'a gv.Category of the domain, beside other columns, or a mapping such as {"arm": ["A", "B"]}'
+            raise InvalidParameter.of("by", rule, name)
+        rest = replace(domain, codebook=Codebook.of(kinds), columns=None, bounds=None, n_features=None)
+        levels: Any = kind.levels  # checked again: a group is text or a whole number
+        return cls(name, levels), rest
 
     @classmethod
     def of(cls, given: Any) -> "Grouping":

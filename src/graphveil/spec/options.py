@@ -64,7 +64,7 @@ class ReleaseOptions(Record):
             if self.domain.rows_per_person != 1:
                 rule = "1 with by, where a person's records could be in several groups"
                 raise InvalidParameter.of("rows_per_person", rule, self.domain.rows_per_person)
-            if self.domain.columns is not None and self.by.column in self.domain.columns:
+            if self.by.column in (self.domain.source_columns or ()):
                 raise InvalidParameter.of("by", "a column that is not among the columns to release", self.by.column)
         if self.mechanism == "paper":
             _require("person", self.domain.person, None, 'with mechanism="paper"')
