@@ -41,7 +41,7 @@ def demo(
         raise CliError(f"{folder} is a file; give a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     data = health_insurance()
-    domain = Domain(bounds=data.bounds)
+    domain = Domain(data.codebook)
     files = _choose_names(folder)
     with progress_bar("Releasing", as_json):
         made = make(data.rows, person=data.people, domain=domain, budget=Budget(_EPSILON, _DELTA))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.datasets.dataset import Dataset
+from graphveil.spec.kinds import Number
 
 __all__ = ["cell_signalling", "health_insurance", "ionosphere"]
 
@@ -159,7 +160,7 @@ def health_insurance() -> Dataset:
     Returns
     -------
     Dataset
-        With ``bounds``, ``people`` and ``rows_per_person``.
+        With ``bounds``, ``codebook``, ``people`` and ``rows_per_person``.
 
     Notes
     -----
@@ -202,6 +203,10 @@ def health_insurance() -> Dataset:
         rows=_numbers(lines, len(columns)),
         columns=columns,
         bounds={line["column"]: (float(line["lower"]), float(line["upper"])) for line in bounds},
+        codebook={
+            line["column"]: Number(float(line["lower"]), float(line["upper"]), label=line["label"], source=line["why"])
+            for line in bounds
+        },
         rows_per_person=5,
         people=np.repeat(np.arange(1, len(years) + 1), years),
         source=(

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil.spec.kinds import Number
+
 __all__ = ["Dataset"]
 
 
@@ -38,6 +40,8 @@ class Dataset:
     bounds : mapping of str to (float, float), optional
         For each column what a value can be, from a codebook or an instrument, never from the rows. It may be given
         to :class:`graphveil.Domain`.
+    codebook : mapping of str to Number, optional
+        The same with what each column means and how its bounds are known; for :class:`graphveil.Domain` too.
     rows_per_person : int, optional
         The most rows that one person has, by the design of the study. None where rows are not people.
     people : ndarray of shape (n,), optional
@@ -53,5 +57,6 @@ class Dataset:
     edges: tuple[tuple[str, str], ...] | None = field(default=None, repr=False)
     directed_edges: tuple[tuple[str, str], ...] | None = field(default=None, repr=False)
     bounds: Mapping[str, tuple[float, float]] | None = field(default=None, repr=False)
+    codebook: Mapping[str, Number] | None = field(default=None, repr=False)
     rows_per_person: int | None = None
     people: NDArray[np.int64] | None = field(default=None, repr=False)

@@ -163,7 +163,7 @@ def _render_numbers(release: Release, content: Content) -> str:
     smallest = content.intervals.smallest_edge
     edges = np.triu(content.path[content.chosen].solution.precision, 1) != 0.0
     lost = int(content.found.undetermined.sum())
-    drowned = f", but for {lost} {'column' if lost == 1 else 'columns'} that drown in it" if lost else ""
+    drowned = f", but for {lost} {'column that drowns' if lost == 1 else 'columns that drown'} in it" if lost else ""
     tiles = [
         (f"{release.n_samples:,}", release.event.counted),
         (f"{len(content.names):,}", "variables"),
