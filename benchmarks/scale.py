@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +30,7 @@ import graphveil as gv
 from graphveil.rows.accumulators import RowMoments
 from graphveil.rows.encoding import Encoder
 from graphveil.rows.parallel import accumulate
+from graphveil.rows.people import People
 from graphveil.rows.sources import open_source
 from graphveil.spec.quantization import MomentLayout
 
@@ -55,14 +58,17 @@ def domain(p):
     return gv.Domain(columns=names(p), bounds=(-4, 4))
 
 
-def write(path, n, p, row_group=100_000):
-    """Normal rows, a row group at a time."""
+def write(path, n, p, row_group=100_000, n_people=None):
+    """Normal rows, a row group at a time; with people, whose row each is, in a column of text."""
     rng = np.random.default_rng(0)
-    schema = pa.schema([(name, pa.float64()) for name in names(p)])
-    with pq.ParquetWriter(path, schema) as writer:
+    whose = [] if n_people is None else [("id", pa.string())]
+    with pq.ParquetWriter(path, pa.schema([(name, pa.float64()) for name in names(p)] + whose)) as writer:
         for start in range(0, n, row_group):
-            rows = rng.standard_normal((p, min(row_group, n - start)))
-            writer.write_table(pa.table(dict(zip(names(p), rows, strict=True))), row_group_size=row_group)
+            count = min(row_group, n - start)
+            columns = dict(zip(names(p), rng.standard_normal((p, count)), strict=True))
+            if n_people is not None:
+                columns["id"] = [f"patient-{number:08x}" for number in rng.integers(0, n_people, count)]
+            writer.write_table(pa.table(columns), row_group_size=row_group)
     return path
 
 
@@ -165,6 +171,24 @@ def memory(folder, shrink):
         record(what=name, n=n // shrink, p=50, against="before the pass", their_seconds=before, ratio=peak, goal=500)
 
 
+def people(folder, shrink):
+    """A whole release by person against one by row; memory for whose row is whose."""
+    n, p, n_people = 2_000_000 // shrink, 50, 300_000 // shrink
+    path = write(folder / "rows.parquet", n, p, n_people=n_people)
+    known = replace(domain(p), person="id")
+    by_person = partial(gv.release, path, domain=known, budget=BUDGET, random_state=0)
+    against = partial(released, path, p)
+    compare("release by person from Parquet", n, p, by_person, against, "release by row", 1.6, repeats=3)
+    keys = list(open_source(path, known, None).iter_people())
+    tracemalloc.start()
+    everybody = People()
+    for some in keys:
+        everybody.add(some)
+    taken = tracemalloc.get_traced_memory()[1] / everybody.count()
+    tracemalloc.stop()
+    record(what="memory while people are counted, bytes a person", n=n, p=p, ratio=taken, goal=64)
+
+
 def cost(folder, shrink):
     """Seconds of a pass: linear in n, quadratic in p once the product dominates."""
     sizes = [(n, 50) for n in (100_000, 300_000, 1_000_000, 3_000_000)]
@@ -239,12 +263,12 @@ def spark_source(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--shrink", type=int, default=1)
-    parser.add_argument("--only", choices=["files", "memory", "cost", "engines"])
+    parser.add_argument("--only", choices=["files", "memory", "people", "cost", "engines"])
     chosen = parser.parse_args()
     if chosen.shrink == 1 and chosen.only is None:
         RESULTS.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (files, memory, cost, engines):
+        for part in (files, memory, people, cost, engines):
             if chosen.only in (None, part.__name__):
                 part(Path(folder), chosen.shrink)
 

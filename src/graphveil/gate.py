@@ -28,7 +28,7 @@ from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import GaussianStep, ReleaseEvent, collision_probability
+from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.grouping import Grouping
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Query, RowCount
@@ -264,14 +264,14 @@ class _Gate:
 
     def _charge_once(self, first: GaussianStep) -> None:
         """Charge the whole release: all of the budget where there are several rounds, else what its one step costs."""
-        from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
+        from graphveil.privacy.calibration import allowed_collisions, analytic_mu, grid_eta_budget
 
         options, budget, domain = self._options, self._options.budget, self.domain
-        mu, eta = analytic_mu(budget), grid_eta_budget(budget)
-        if not self._several:
-            collisions = 0.0 if domain.person is None else collision_probability(self.count())
-            mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(collisions))
         rounds, n = "adaptive" if options.adaptive else "one", None if domain.hides_count else self.count()
+        collisions = 0.0 if domain.person is None else allowed_collisions(budget, n)
+        mu, eta = analytic_mu(budget), grid_eta_budget(budget, collisions)
+        if not self._several:
+            mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(collisions))
         facts = (options.mechanism, rounds, n, domain.rows_per_person, domain.neighbours)
         by_person = domain.person is not None
         self._account.charge(ReleaseEvent(budget, mu, eta, *facts, seeded=self._noise.seeded, by_person=by_person))

@@ -78,14 +78,14 @@ class Strategy:
         self._rows, self._options = rows, options
         self._mu = calibration.analytic_mu(options.budget)
         # What two people taken for one may cost comes off first; then every step gets an equal part.
-        eta = calibration.grid_eta_budget(options.budget)
-        self._most_collisions = collisions = eta / 2.0
-        if rows.domain.person is None:
-            collisions = 0.0
-        elif not rows.domain.hides_count:  # else their number is checked when a noisy one is known
-            self._check_collisions(rows.count())
-            collisions = collision_probability(rows.count())
-        self._eta = (eta - collisions) / _MOST_STEPS
+        self._collisions = 0.0
+        if rows.domain.person is not None:
+            n = None if rows.domain.hides_count else rows.count()
+            self._collisions = calibration.allowed_collisions(options.budget, n)
+        eta = calibration.grid_eta_budget(options.budget, self._collisions)
+        if self._collisions > eta / 2.0:
+            raise _too_many_people()
+        self._eta = eta / (2.0 * _MOST_STEPS)
 
     def run(self) -> None:
         """Ask everything."""
@@ -104,15 +104,12 @@ class Strategy:
         else:
             self._ask([(Moments(self._rows.domain.radius), 1.0)])
 
-    def _check_collisions(self, n_people: float) -> None:
-        if collision_probability(n_people) > self._most_collisions:
-            raise InvalidParameter("There are too many people for this budget: choose a larger delta.")
-
     def _count_privately(self) -> None:
         """Spend a little on the number of people; from now on it is what was released."""
         (answer,) = self._ask(count_query())
-        if self._rows.domain.person is not None:
-            self._check_collisions(self._rows.count() + _SURELY * answer.sd("count"))
+        most = self._rows.count() + _SURELY * answer.sd("count")
+        if self._rows.domain.person is not None and collision_probability(most) > self._collisions:
+            raise _too_many_people()
         self._mu = mu_after_count(self._mu)
 
     def _find_norm(self) -> None:
@@ -151,3 +148,9 @@ class Strategy:
         allow = options.allow_unproven
         step = paper_step(query, self._rows.space, domain.rows_per_person, options.budget, allow_unproven=allow)
         self._rows.answer([query], [step])
+
+
+def _too_many_people() -> InvalidParameter:
+    return InvalidParameter(
+        "There are too many people for this budget: two of their ids could be taken for one. Choose a larger delta."
+    )

@@ -62,6 +62,27 @@ def test_the_whole_way(graphveil, patients, tmp_path):
     assert (tmp_path / "report.html").stat().st_size < 200_000
 
 
+@pytest.mark.parametrize("where", ["an option", "the file"])
+def test_being_in_the_table_as_a_secret(graphveil, patients, tmp_path, where):
+    head = "rows_per_person = 1\n" + ('neighbours = "add-remove"\n' if where == "the file" else "")
+    bounds = "[bounds]\nage = [0, 110]\nbmi = [10, 60]\nsystolic = [60, 240]\n"
+    (tmp_path / "bounds.toml").write_text(head + bounds)
+    option = ["--neighbours", "add-remove"] if where == "an option" else []
+    ask = ("release", patients, *RELEASE_OPTIONS, "--bounds", "bounds.toml", "--no-ledger")
+    said = graphveil(*ask, *option)
+    assert said.code == 0, said.err
+    assert "Adding or removing the record of one person." in said.out
+    made = gv.Release.load(tmp_path / "out.release")
+    assert "adding or removing one record; the number of records is secret too." in made.guarantee
+    assert made.domain.hides_count
+    for shown in (said, graphveil("show", "out.release"), graphveil("show", "out.release", "--json")):
+        if made.n_samples != 4000:
+            assert not re.search(r"(?<!\d)4,?000(?!\d)", shown.out)
+    refused = graphveil(*ask[:-1], "--no-ledger", "--neighbours", "swap")
+    assert refused.code == 1
+    assert 'neighbours must be one of "replace", "add-remove"' in " ".join(refused.err.replace("'", '"').split())
+
+
 def test_show_is_the_card(graphveil, released):
     said = graphveil("show", released)
     for words in ("Privacy card", "(2, 1e-06)", "Seeded", "No. The noise came", "What it means"):

@@ -1,5 +1,6 @@
 """Theorem 13: a person moves no answer farther than one row does, however many rows they have."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -172,6 +173,15 @@ def test_release_by_person_says_so_and_hides_the_number_of_rows():
     for text in (made.to_bytes().decode("latin-1"), repr(made), made.guarantee, made.domain.to_json()):
         assert str(len(rows)) not in text
     assert made.event.eta >= collision_probability(500)
+
+
+def test_millions_of_people_are_not_too_many():
+    """Their ids collide with less than a thousandth of δ, which is charged."""
+    n = 3_000_000
+    options = {"adaptive": False, "budget": gv.Budget(1.0, 1e-9), "random_state": 0}
+    made = gv.release(np.zeros((n, 1)), person=np.arange(n), domain=gv.Domain(bounds=(-1, 1)), **options)
+    assert made.event.n_samples == n
+    assert collision_probability(n) < made.event.eta < 1e-3 * 1e-9 / (1.0 + math.e)
 
 
 def test_release_by_person_is_the_release_of_everybodys_average():

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphveil as gv
-from graphveil.exceptions import InvalidParameter, LedgerError
+from graphveil.exceptions import GuaranteeError, InvalidParameter, LedgerError
 from graphveil.privacy import mechanisms, sensitivity
 from graphveil.recovery import private_count
 from graphveil.report.privacy_card import PrivacyCard, privacy_card
@@ -232,9 +232,19 @@ def test_norms_sites_and_batches_are_refused_by_name():
 
 
 def test_people_who_are_too_many_for_their_ids_are_refused_from_the_noisy_number(monkeypatch):
-    monkeypatch.setattr("graphveil.rows.accumulators.Count.answer", lambda self, query: {"count": np.array([2**24])})
+    monkeypatch.setattr(
+        "graphveil.rows.accumulators.Count.answer", lambda self, query: {"count": np.array([2**31], dtype=object)}
+    )
     with pytest.raises(InvalidParameter, match="too many people"):
         gv.release(np.zeros((9, 2)), person=np.arange(9), domain=DOMAIN, budget=BUDGET)
+
+
+def test_queries_without_a_proof_are_refused():
+    class Unproven(CellCounts):
+        """Counts that somebody adds later."""
+
+    with pytest.raises(GuaranteeError, match="no proof"):
+        mechanisms.step_for(Unproven(np.zeros(1)), setting(1)[1], 1, 0.3, 2.0**-70)
 
 
 def test_files_with_a_person_column(tmp_path):

@@ -7,11 +7,12 @@ from functools import lru_cache
 
 from graphveil.exceptions import GuaranteeError
 from graphveil.spec.budget import Budget
-from graphveil.spec.events import GaussianStep, NoiseGroup
+from graphveil.spec.events import GaussianStep, NoiseGroup, collision_probability
 from graphveil.spec.gdp import mu_from_epsilon_delta
 
 __all__ = [
     "LARGEST_ETA",
+    "allowed_collisions",
     "analytic_mu",
     "calibrate_sd",
     "calibrate_step",
@@ -25,6 +26,8 @@ __all__ = [
 _LATTICE_SHARE = 2.0**-10
 # However generous δ is, a release charges no more than this, so that it composes with others at any sensible total ε.
 LARGEST_ETA = 2.0**-70
+_SECRET_COLLISIONS = 2.0**-52  # of 2³⁰ people
+_LEAST_RELEASES = 2**9  # of people whose number is secret, for whose collisions there is room in one budget
 _COARSEST, _FINEST = 40, 57  # log2 of sd/lattice: at least 40 bits, and no int64 ever overflows
 _ROUNDING = 2.0**-30  # relative reserve of the sensitivity for rounding large integers down to the lattice
 
@@ -51,14 +54,26 @@ def grid_delta_share(budget: Budget) -> float:
     return _LATTICE_SHARE * (1.0 - 2.0**-10) * budget.delta / (1.0 + math.exp(min(budget.epsilon, 700.0)))
 
 
-def grid_eta_budget(budget: Budget) -> float:
-    """The η that a whole release may charge.
+def allowed_collisions(budget: Budget, n_people: int | None) -> float:
+    """The part of η for people who are taken for one: what so many may cost, or a public part where that is secret.
+
+    Guarantee
+    ---------
+    Proofs: ``privacy/proofs/people.md`` (theorem 13), ``privacy/proofs/add_remove.md`` (theorem 14).
+    """
+    if n_people is None:
+        return min(_SECRET_COLLISIONS, grid_delta_share(budget) / _LEAST_RELEASES)
+    return collision_probability(n_people)
+
+
+def grid_eta_budget(budget: Budget, collisions: float = 0.0) -> float:
+    """The η that a whole release may charge; half of it at most is for collisions of ids.
 
     Guarantee
     ---------
     Proof: ``privacy/proofs/lattice.md`` (theorem 4).
     """
-    return min(grid_delta_share(budget), LARGEST_ETA)
+    return min(grid_delta_share(budget), max(LARGEST_ETA, 4.0 * collisions))
 
 
 def inflate_sensitivity(sensitivity: float) -> float:

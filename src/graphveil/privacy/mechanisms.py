@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphveil.exceptions import GuaranteeError
 from graphveil.privacy import calibration, sensitivity
 from graphveil.privacy.noise import NoiseSource
 from graphveil.spec.budget import Budget
@@ -54,6 +55,8 @@ def step_for(query: Query, space: RowSpace, rows_per_person: int, mu: float, all
     ---------
     Proofs: ``privacy/proofs/sensitivity.md``, ``privacy/proofs/columns.md``, ``privacy/proofs/add_remove.md``.
     """
+    if space.hides_count and type(query) not in _ADDED:
+        raise GuaranteeError(f"{type(query).__name__} has no proof for people who are added or removed.")
     return _STEPS[type(query)](query, space, rows_per_person, mu, allowed_eta)
 
 
@@ -136,6 +139,10 @@ _STEPS: dict[type[Query], Callable[..., GaussianStep]] = {
     Moments: _moment_law,
     ClippedTail: _moment_law,
 }
+
+
+# Of these, theorem 14 says how far one person more moves them.
+_ADDED = (RowCount, ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, ClippedTail)
 
 
 def check_room(n_features: int, *, cells: bool, mu: float, allowed_eta: float) -> None:
