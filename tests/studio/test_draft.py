@@ -126,6 +126,15 @@ def test_the_key_depends_on_what_is_asked_alone():
     assert len(keys) == 5
 
 
+@pytest.mark.parametrize(
+    ("data", "stem"),
+    [("parts/*.parquet", "table"), (".", "table"), ("-rf.csv", "rf"), ("s3://b/people 2026.csv", "people2026")],
+)
+def test_files_are_named_after_the_data(data, stem):
+    name = Draft.read(data, "ledger.db", draft()).file_name(".release")
+    assert name.rpartition("-")[0] == stem
+
+
 def test_a_release_is_opened(studio, released):
     opened, shown = released
     made = gv.Release.load(opened.folder / shown["release_file"])

@@ -7,6 +7,7 @@ return the same release, and charge nothing again.
 import hashlib
 import json
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,7 +69,8 @@ class Draft:
 
     def file_name(self, ending: str) -> str:
         """A file for this release, beside which those of other drafts have room."""
-        return f"{Path(self.data).stem}-{self.key[-6:]}{ending}"
+        stem = re.sub(r"[^\w.-]+", "", Path(self.data).stem).lstrip(".-") or "table"  # data may be a pattern or a URI
+        return f"{stem}-{self.key[-6:]}{ending}"
 
     @property
     def bounds_toml(self) -> str:
