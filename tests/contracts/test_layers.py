@@ -20,7 +20,7 @@ LAYERS = [
     {"recovery", "engines", "ledger"},
     {"solvers", "rows", "privacy", "released", "simulate", "metrics", "datasets"},
     {"spec"},
-    {"_files", "_linalg", "_memory", "_validation"},
+    {"_files", "_interval_plot", "_linalg", "_memory", "_validation"},
     {"exceptions", "_compiled", "_html", "_random", "_tables", "_threads", "_typing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}

@@ -115,6 +115,7 @@ def _json(network: FittedNetwork) -> bytes:
         "variables": network.names,
         "edges": network.edges,
         "precision": network.precision.tolist(),
+        "covariance": network.covariance.tolist(),
         "location": network.location.tolist(),
     }
     return (json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n").encode()

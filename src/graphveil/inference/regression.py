@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil import _validation
+from graphveil._interval_plot import plot_intervals
 from graphveil._tables import Table, decimals, fixed
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
@@ -149,6 +150,13 @@ class Regression:
             raise InvalidParameter(f"values must hold a number for each of the {len(self.columns)} columns.")
         rows = np.c_[np.ones((len(rows), int(self.has_intercept))), rows]
         return Uncertain.of_linear(rows, self.terms.value, self.spread, self.level)
+
+    def plot(self) -> Any:
+        """Standardised coefficients with their intervals: axes of matplotlib, or SVG where it is not installed."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            units = np.where(self.coef == 0.0, np.nan, self.standardized / self.coef)
+        title = f"{self.outcome}: standardised coefficients"
+        return plot_intervals(self.columns, self.standardized, self.lower * units, self.upper * units, title)
 
     def to_frame(self) -> Any:
         """A data frame with a row for each term; both parts of the standard errors too. Needs pandas."""

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil._interval_plot import plot_intervals
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.collinearity import collinear_columns
@@ -83,6 +84,15 @@ class EdgeIntervals:
         numbers = {name: getattr(self, name)[i, j] for name in ("estimate", "lower", "upper", "p_value")}
         frame = pd.DataFrame({"source": named[i], "target": named[j], **numbers, "edge": self.select()[i, j]})
         return frame.sort_values("estimate", key=np.abs, ascending=False, ignore_index=True)
+
+    def plot(self, most: int = 30) -> Any:
+        """The strongest pairs with their intervals: axes of matplotlib, or SVG where it is not installed."""
+        i, j = np.triu_indices(len(self.estimate), 1)
+        order = np.argsort(-np.abs(self.estimate[i, j]))[:most]
+        i, j = i[order], j[order]
+        named = self.columns or tuple(f"x{k}" for k in range(len(self.estimate)))
+        pairs = [f"{named[a]} — {named[b]}" for a, b in zip(i, j, strict=True)]
+        return plot_intervals(pairs, self.estimate[i, j], self.lower[i, j], self.upper[i, j], "Strongest pairs")
 
     @property
     def fisher_z(self) -> Matrix:
