@@ -182,12 +182,13 @@ def centrality(
         raise InvalidParameter.of("release", "a gv.Release", release)
     level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
     blocks = None if groups is None else _blocks(groups, release.column_names)
-    return find_centrality(Analysis(release, recover(release)), level, blocks)
+    analysis = Analysis(release, recover(release))
+    return find_centrality(analysis, analysis.find_intervals(level), blocks)
 
 
-def find_centrality(analysis: Analysis, level: float, blocks: Vector | None = None) -> Centrality:
-    """The same of an analysis; ``blocks`` are the numbers of the groups that columns belong to."""
-    edges, columns = analysis.find_intervals(level), analysis.release.column_names
+def find_centrality(analysis: Analysis, edges: EdgeIntervals, blocks: Vector | None = None) -> Centrality:
+    """The same of an analysis and its intervals; ``blocks`` are the numbers of the groups that columns belong to."""
+    columns, level = analysis.release.column_names, edges.level
     if edges.reason is not None or len(columns) < 2:
         reason = edges.reason or "There is one variable, and nothing that it could be associated with."
         return Centrality(columns, None, None, None, level, 0, reason)

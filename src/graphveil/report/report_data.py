@@ -108,7 +108,7 @@ def collect_report_data(release: Release) -> Content:
         estimate=estimate,
         order=neighbourly_order(partial_correlations(network.solution.precision)),
         spectrum=_spectrum(found, release),
-        centrality=find_centrality(analysis, _LEVEL),
+        centrality=find_centrality(analysis, intervals),
         regressions=regressions,
         notes=tuple(_notes(release, found, intervals)),
     )
