@@ -1,5 +1,8 @@
 """Theorem 12, second part: groups of disjoint people are charged once, and one record concerns one group."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -247,6 +250,21 @@ def test_a_file_of_groups_is_read_back_and_a_forged_one_refused(table, tmp_path)
     cheaper = GroupedEvent(**(vars(made.event) | {"mu": made.event.mu / 2}))
     with pytest.raises(InvalidParameter, match="not cost more"):
         gv.GroupedRelease(cheaper, made.parts)
+    for other in (
+        {"rows_per_person": 2},
+        {"by_person": True},
+        {"mechanism": "paper"},
+        {"budget": gv.Budget(0.1, 1e-6)},
+    ):
+        with pytest.raises(InvalidParameter, match="released as all of them were charged"):
+            gv.GroupedRelease(GroupedEvent(**(vars(made.event) | other)), made.parts)
+
+
+def test_the_file_of_a_group_is_read_by_a_process_that_knows_nothing_of_groups_yet(table, tmp_path):
+    gv.release(table, **ASK, random_state=1)["A"].save(tmp_path / "a.release")
+    read = "import sys, graphveil as gv; print(gv.Release.load(sys.argv[1]).event.group)"
+    said = subprocess.run([sys.executable, "-c", read, tmp_path / "a.release"], capture_output=True, text=True)
+    assert said.stdout.strip() == "('arm', 'A')", said.stderr
 
 
 def test_rows_on_other_machines_are_refused(table):

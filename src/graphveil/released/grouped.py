@@ -16,6 +16,8 @@ from graphveil.spec.grouping import GroupedEvent, GroupEvent, Level
 
 __all__ = ["GroupedRelease", "read_any_release"]
 
+_ALIKE = ("budget", "mechanism", "rounds", "rows_per_person", "neighbours", "seeded", "by_person")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedRelease(Mapping[Level, Release]):
@@ -40,7 +42,9 @@ class GroupedRelease(Mapping[Level, Release]):
             own: Any = part.event
             if not isinstance(own, GroupEvent) or own.group != (grouping.column, level) or own.n_samples != count:
                 raise InvalidParameter("the groups of a grouped release must be those that were charged.")
-            if own.mu > self.event.mu or own.eta > self.event.eta or own.seeded != self.event.seeded:
+            if any(getattr(own, fact) != getattr(self.event, fact) for fact in _ALIKE):
+                raise InvalidParameter("a group must have been released as all of them were charged.")
+            if own.mu > self.event.mu or own.eta > self.event.eta:
                 raise InvalidParameter("a group must not cost more than was charged for all.")
 
     def __getitem__(self, level: Level) -> Release:

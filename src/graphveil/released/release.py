@@ -21,12 +21,15 @@ from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.grouping import GroupEvent
 from graphveil.spec.queries import ClippedTail, ColumnMeans, ColumnSquares, NormCounts, Query, RowCount
 from graphveil.spec.serialization import Record
 
 __all__ = ["Release", "read_content", "rebuild_parts"]
 
 T = TypeVar("T")
+
+_EVENTS = {kind.__name__: kind for kind in (ReleaseEvent, GroupEvent)}  # what one release can have been charged
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +181,7 @@ class Release(NoisyMoments):
         if not isinstance(augment, Constant | Labels | None):
             raise TypeError
         return Release(
-            event=ReleaseEvent.from_dict(header["event"]),
+            event=_EVENTS[header["event"]["kind"]].from_dict(header["event"]),
             domain=Domain.from_dict(header["domain"]),
             augment=augment,
             answers=tuple(Answer.rebuild(*pair) for pair in zip(header["rounds"], arrays, strict=True)),
