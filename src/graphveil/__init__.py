@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from graphveil.auditing.result import Audit as Audit
     from graphveil.auditing.run import audit as audit
+    from graphveil.engines.sql import sql as sql
     from graphveil.estimators.graphical_lasso import PrivateGraphicalLasso as PrivateGraphicalLasso
     from graphveil.estimators.lda import PrivateLDA as PrivateLDA
     from graphveil.estimators.linear_regression import PrivateLinearRegression as PrivateLinearRegression
@@ -90,6 +91,7 @@ _HOME = {
     "regression": "graphveil.inference.regression",
     "release": "graphveil.gate",
     "sample": "graphveil.inference.synthetic",
+    "sql": "graphveil.engines.sql",
     "write_report": "graphveil.report.page",
 }
 _MODULES = ("datasets", "exceptions", "metrics", "simulate", "solvers")

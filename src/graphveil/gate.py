@@ -14,6 +14,7 @@ Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -183,23 +184,24 @@ def release(
 
     noise, versions = noise_source(options.random_state), dict(_versions())
     source, domain = open_rows(source, options, person)
-    check_memory(source.n_features)
-    if assume_centered:
-        domain.check_contains_zero()
+    with closing(source):
+        check_memory(source.n_features)
+        if assume_centered:
+            domain.check_contains_zero()
 
-    def ask(rows: "RowSource | StreamedMoments", own: Account | GroupAccount) -> Release:
-        gate = _Gate(rows, domain, options, own, noise, progress)
-        Strategy(gate, options).run()
-        return Release(own.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
+        def ask(rows: "RowSource | StreamedMoments", own: Account | GroupAccount) -> Release:
+            gate = _Gate(rows, domain, options, own, noise, progress)
+            Strategy(gate, options).run()
+            return Release(own.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
 
-    made = failure = None
-    try:
-        made = ask(source, account) if options.by is None else _ask_groups(source, account, noise.seeded, ask)
-    except SourceError as error:
-        failure = account.source_error(error)
-    if failure is not None:  # raised here, outside of the except block, so that no context comes along
-        raise failure
-    assert made is not None
+        made = failure = None
+        try:
+            made = ask(source, account) if options.by is None else _ask_groups(source, account, noise.seeded, ask)
+        except SourceError as error:
+            failure = account.source_error(error)
+        if failure is not None:  # raised here, outside of the except block, so that no context comes along
+            raise failure
+        assert made is not None
     account.store(made)
     return made
 

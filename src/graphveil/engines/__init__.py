@@ -6,6 +6,7 @@ leaves its machine. The noise is drawn by the process that asked, from the opera
 
 from typing import TYPE_CHECKING, Any
 
+from graphveil.engines.sql import SqlSource
 from graphveil.exceptions import SourceError
 from graphveil.spec.augmentation import Augment, Labels
 from graphveil.spec.domain import Domain
@@ -41,13 +42,16 @@ def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSo
 
 
 def open_engine(source: Any, domain: Domain, augment: Augment) -> "Partitions | None":
-    """Check the schema of a Dask or Spark source and make it summable; None for any other source."""
+    """Check the schema of a Dask, Spark or SQL source and make it summable; None for any other source."""
     labels = augment if isinstance(augment, Labels) else None
     package = type(source).__module__.partition(".")[0]
-    if package not in ("dask", "pyspark") or not (hasattr(source, "to_delayed") or hasattr(source, "mapInArrow")):
+    is_engine = package in ("dask", "pyspark") and (hasattr(source, "to_delayed") or hasattr(source, "mapInArrow"))
+    if not is_engine and not isinstance(source, SqlSource):
         return None
     if labels is not None and labels.column is None:
         raise SourceError("Labels of rows that an engine holds must be a column of theirs: gv.Labels(..., column=...).")
+    if isinstance(source, SqlSource):
+        return source.open(domain, labels)
     if package == "dask":
         from graphveil.engines.dask import DaskPartitions
 

@@ -9,6 +9,7 @@ whatever the order, the batches, the merges or the threads. Proofs: ``privacy/pr
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -48,6 +49,7 @@ __all__ = [
     "MappedMoments",
     "NormCounter",
     "PairCounter",
+    "Questions",
     "RowMoments",
     "statistic_for",
 ]
@@ -398,6 +400,17 @@ def statistic_for(query: Query, space: RowSpace) -> Statistic:
         return statistic
     assert row_map is not None, "moments of rows with missing values need a map of rows"
     return Filled(statistic, row_map)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What one pass is to answer; called, it makes the empty statistics. Public facts alone, so that it may travel."""
+
+    queries: tuple[Query, ...]
+    space: RowSpace
+
+    def __call__(self) -> list[Statistic]:
+        return [statistic_for(query, self.space) for query in self.queries]
 
 
 def _column_totals(query: ColumnMeans | ColumnSquares, space: RowSpace) -> Statistic:

@@ -273,6 +273,11 @@ class Encoder:
                 if (steps**2).sum(axis=1).max() > self.lattice.levels**2:
                     raise GuaranteeError("There are too many levels and columns for one lattice. Leave some out.")
 
+    @property
+    def box(self) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float | None]":
+        """Centre, factor and ends of every column, and the norm if one is to be enforced: what a database is told."""
+        return self._centre, self._scale, self._ends, None if self.lattice.levels else self._norm
+
     def encode(self, rows: "NDArray[np.float64]", codes: "NDArray[Any] | None", out: "NDArray[np.float64]") -> None:
         """Encode C-contiguous float64 rows into ``out``: integers, in float64 for the BLAS.
 

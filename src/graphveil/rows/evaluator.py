@@ -7,13 +7,12 @@ not pickle. Proof: ``privacy/proofs/spending.md`` (theorem 11).
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.accumulators import ColumnTotals, Count, statistic_for
+from graphveil.rows.accumulators import Count, Questions
 from graphveil.rows.by_person import count_people, encode_by_means
 from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.parallel import Encoding, Tally, accumulate
@@ -109,8 +108,8 @@ class Evaluator(Unreleased):
         # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
         edge = np.full(self.space.n_features, self.space.lattice.edge)
         low, high = self.space.window or (-edge, edge)
-        facts = {"hides_count": self._hides_count, "gaps": bool(self.space.gaps)}
-        (totals,) = self._sum([partial(ColumnTotals, low, high, **facts)])
+        every = np.arange(edge.size, dtype=np.float64)
+        (totals,) = self._sum([ColumnMeans(low, high, np.ones(edge.size), every)])
         self._totals[_window_key(low, high)] = totals
         return self._count_rows()
 
@@ -122,16 +121,16 @@ class Evaluator(Unreleased):
         keys = [_window(query) for query in queries]
         counted = {i: Count(self.count()) for i, query in enumerate(queries) if isinstance(query, RowCount)}
         missing = [i for i, key in enumerate(keys) if i not in counted and (key is None or key not in self._totals)]
-        made = self._sum([partial(statistic_for, queries[i], self.space) for i in missing]) if missing else []
+        made = self._sum([queries[i] for i in missing]) if missing else []
         found = counted | dict(zip(missing, made, strict=True))
         self._totals |= {key: found[i] for i, key in enumerate(keys) if key is not None and i in found}
         return [found[i] if key is None else self._totals[key] for i, key in enumerate(keys)]
 
-    def _sum(self, factories: list[Callable[[], Statistic]]) -> list[Statistic]:
-        """One pass. Factories are made of public facts alone, because engines send them to the rows."""
+    def _sum(self, queries: list[Query]) -> list[Statistic]:
+        """One pass."""
         assert isinstance(self._source, RowSource)
-        make = partial(_call_all, factories)
-        seen, found = accumulate(self._source, self._encoder, make, self._progress, self._people)
+        asked = Questions(tuple(queries), self.space)
+        seen, found = accumulate(self._source, self._encoder, asked, self._progress, self._people)
         self._check_seen(seen)
         return found
 
@@ -153,10 +152,6 @@ class Evaluator(Unreleased):
             )
         self._seen = seen
         return seen
-
-
-def _call_all(factories: list[Callable[[], Statistic]]) -> list[Statistic]:
-    return [factory() for factory in factories]
 
 
 def _window(query: Query) -> bytes | None:

@@ -72,6 +72,9 @@ class RowSource(Unreleased):
         """While this is open, passes come one after the other: rows that are far away may be kept at hand."""
         return nullcontext()
 
+    def close(self) -> None:
+        """The release is made, or has failed: let go of what was opened for it."""
+
 
 def open_source(source: Any, domain: Domain, augment: Augment, person: Any = None) -> RowSource:
     """Check the schema of ``source`` against the domain and make it readable.

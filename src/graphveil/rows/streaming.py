@@ -92,6 +92,9 @@ class StreamedMoments(Unreleased):
         """Number of rows so far."""
         return 0 if self._sums is None else self._sums[1]
 
+    def close(self) -> None:
+        """Nothing was opened."""
+
     def moments(self) -> RowMoments:
         """Of all rows so far; there must have been a batch."""
         assert self._sums is not None

@@ -1,0 +1,112 @@
+"""What differs between databases, beyond the spelling that sqlglot knows."""
+
+from dataclasses import dataclass
+
+from sqlglot import expressions as exp
+
+from graphveil.engines.sql_arithmetic import as_double, case, column, identifier, number
+from graphveil.exceptions import InvalidParameter
+
+__all__ = ["DIALECTS", "Column", "Dialect", "dialect_named"]
+
+_ID_BYTES = 256  # as in rows/people.py: whoever has a longer id is nobody
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the rows: its name, and what it holds ("integer", "float", "decimal", "boolean", "text", "bytes").
+
+    ``kind`` is empty for anything else; ``declared`` is what the database calls the type.
+    """
+
+    name: str
+    kind: str
+    declared: str
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A database.
+
+    Attributes
+    ----------
+    name : str
+        As sqlglot calls it.
+    most_text : int
+        Characters of a statement, at most.
+    exact_type : str or None
+        To which integers are cast before they are added, where the sum of 64-bit integers has 64 bits or is not exact.
+    fence : bool
+        Whether nested selects must be kept apart (see :class:`~graphveil.engines.sql_layers.Layers`).
+    text : {"plain", "collate", "encode"}
+        How text is made to compare by its bytes alone: it does, in a collation of its own, or as bytes.
+    """
+
+    name: str
+    most_text: int
+    exact_type: str | None = None
+    fence: bool = False
+    text: str = "plain"
+
+    def add_up(self, value: exp.Expr) -> exp.Expr:
+        """A sum of 64-bit integers that cannot overflow; 0 of no rows."""
+        if self.exact_type is not None:
+            value = exp.Cast(this=value, to=exp.DataType.build(self.exact_type))
+        return exp.Coalesce(this=exp.Sum(this=value), expressions=[number(0)])
+
+    def read(self, source: Column) -> exp.Expr:
+        """A column as a double: no value can make this fail, and none is dropped."""
+        value: exp.Expr = column(source.name)
+        if source.kind == "boolean":
+            value = exp.Cast(this=value, to=exp.DataType.build("int"))
+        if source.kind == "decimal" and self.name == "postgres":
+            return _read_numeric(source.name)
+        return value if source.declared in ("float8", "DOUBLE") else as_double(value)
+
+    def exact_text(self, name: str) -> exp.Expr:
+        """Text that is the same only if all of its bytes are, whatever the collation of its column."""
+        if self.text == "encode":
+            return exp.Anonymous(this="ENCODE", expressions=[column(name)])
+        if self.text == "collate":
+            return exp.Collate(this=column(name), expression=identifier("C"))
+        return column(name)
+
+    def person(self, source: Column) -> exp.Expr:
+        """Whose row it is; NULL for nobody's."""
+        if source.kind == "integer":
+            return column(source.name)
+        plain = column(source.name) if source.kind == "bytes" else self.exact_text(source.name)
+        length = exp.Anonymous(this="OCTET_LENGTH", expressions=[plain.copy()])
+        usual = exp.Between(this=length, low=number(1), high=number(_ID_BYTES))
+        return exp.Case(ifs=[exp.If(this=usual, true=plain)])
+
+
+def _read_numeric(name: str) -> exp.Expr:
+    """PostgreSQL's numeric reaches far beyond doubles on both ends, and its conversion fails there."""
+    far, near = exp.Literal.number("1e300"), exp.Literal.number("1e-302")  # beyond any bound; below 2^-1000
+    not_a_number = exp.Cast(this=exp.Literal.string("NaN"), to=exp.DataType.build("decimal"))
+    return case(
+        (exp.EQ(this=column(name), expression=not_a_number), exp.Null()),
+        (exp.GT(this=column(name), expression=far), as_double(far.copy())),
+        (exp.LT(this=column(name), expression=exp.Neg(this=far.copy())), as_double(exp.Neg(this=far.copy()))),
+        (exp.LT(this=exp.Abs(this=column(name)), expression=near), number(0)),
+        otherwise=as_double(column(name)),
+    )
+
+
+# Limits: BigQuery 1,024k characters, Snowflake 1 MB. PostgreSQL and DuckDB have none that matters, but parse and plan
+# what they are sent in memory.
+DIALECTS = {
+    "postgres": Dialect("postgres", 8_000_000, fence=True, text="collate"),
+    "duckdb": Dialect("duckdb", 8_000_000, text="encode"),
+    "snowflake": Dialect("snowflake", 1_000_000, "decimal(38, 0)"),
+    "bigquery": Dialect("bigquery", 1_000_000, "decimal(38, 0)"),
+    "databricks": Dialect("databricks", 8_000_000, "decimal(38, 0)"),
+}
+
+
+def dialect_named(name: str) -> Dialect:
+    """A dialect by its name."""
+    if name not in DIALECTS:
+        raise InvalidParameter.of("dialect", "one of " + ", ".join(sorted(DIALECTS)), name)
+    return DIALECTS[name]

@@ -1,0 +1,112 @@
+"""Rows inside a database, for one release: every pass is a few statements, all of them in one snapshot."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import expressions as exp
+
+from graphveil.engines.sql_dialects import Column
+from graphveil.engines.sql_sessions import Session
+from graphveil.engines.sql_statements import Plan, Statements, Table
+from graphveil.exceptions import SourceError
+from graphveil.rows.accumulators import Questions
+from graphveil.rows.arrow import Selection
+from graphveil.rows.encoding import Encoder, IdentityEncoder
+from graphveil.rows.parallel import Tally
+from graphveil.rows.partitions import Partitions
+from graphveil.rows.statistic import Statistic
+from graphveil.spec.augmentation import Labels
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from graphveil.rows.parallel import Encoding, Progress, Sums
+
+__all__ = ["SqlRows", "table_of"]
+
+_UNDERSTOOD = {"columns", "n_features", "bounds", "data_norm", "rows_per_person", "neighbours"}
+_LABELS = ("text", "integer", "boolean")
+_NUMBERS = ("integer", "float", "decimal", "boolean")
+
+
+class SqlRows(Partitions):
+    """The rows that a query returns, summed by the database.
+
+    Parameters
+    ----------
+    session : Session
+        Its transaction has begun, and is ended by :meth:`close`.
+    query : exp.Query
+    domain : Domain
+    labels : Labels or None
+        With a column.
+
+    Guarantee
+    ---------
+    Every sum is over integer rows of norm at most ``row_square``, made by the operations of ``rows/encoding.py``; the
+    last of them checks that norm in integers. What cannot be computed like this is refused here, before a row is read.
+    """
+
+    def __init__(self, session: Session, query: exp.Query, domain: Domain, labels: Labels | None) -> None:
+        self._session = session
+        schema = session.describe(Statements(Table(query, ()), session.dialect).describe())
+        self.table = table_of(schema, query, domain, labels)
+        self.columns = tuple(feature.name for feature in self.table.features)
+        self.n_features = len(self.columns)
+        self.domain, self.labels = domain.resolve(self.columns, self.n_features), labels
+
+    def accumulate(
+        self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
+    ) -> "Sums":
+        assert isinstance(statistics, Questions)
+        known = None if isinstance(encoder, IdentityEncoder) else encoder
+        assert known is None or isinstance(known, Encoder)
+        statements = Statements(self.table, self._session.dialect, statistics.space, known)
+        counted, found = set(), statistics()
+        for query, statistic in zip(statistics.queries, found, strict=True):
+            n_rows, words = self._ask(statements.plan(query))
+            counted.add(n_rows)
+            statistic.add_from_words(words)
+        if len(counted) != 1:
+            raise SourceError("The rows changed while they were summed; nothing from this pass is used.")
+        (n_rows,) = counted
+        if progress is not None:
+            progress(n_rows)
+        return Tally(n_rows), found
+
+    def _ask(self, plan: Plan) -> Any:
+        return plan.read([self._session.fetch(statement) for statement in plan.statements])
+
+    def count(self) -> int:
+        ((n_rows,),) = self._session.fetch(Statements(self.table, self._session.dialect).count())
+        return int(n_rows)
+
+    def close(self) -> None:
+        self._session.close()
+
+
+def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: Labels | None) -> Table:
+    """The columns of a query that a release needs, found by name and judged by type; what is not known is refused."""
+    for field in fields(domain):
+        if field.name not in _UNDERSTOOD and getattr(domain, field.name) != field.default:
+            raise SourceError(
+                f"Domain({field.name}=...) is not computed by databases yet. Give the rows themselves, for instance a "
+                "relation of DuckDB or a frame, instead of gv.sql."
+            )
+    names = [found.name for found in columns]
+    selection = Selection(names, domain, labels)
+    selection.check_names(names)
+    by_name = {found.name: found for found in columns}
+    features = tuple(by_name[name] for name in selection.features)
+    if not features:
+        raise SourceError("The source has no columns.")
+    for feature in features:
+        if feature.kind not in _NUMBERS:
+            raise SourceError(
+                f"Column {feature.name!r} has type {feature.declared}, which cannot be read as a number. Convert it "
+                "in the query, or leave it out: name the columns to use in bounds, or in Domain(columns=...)."
+            )
+    label = None if selection.beside is None else by_name[selection.beside]
+    if label is not None and label.kind not in _LABELS:
+        raise SourceError(f"The label column {label.name!r} has type {label.declared}: use strings or integers.")
+    return Table(query, features, label, None, labels)

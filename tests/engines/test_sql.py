@@ -1,0 +1,547 @@
+"""A real DuckDB and a real PostgreSQL sum the rows: the same integers as everywhere else, and no word of a value."""
+
+from contextlib import closing
+from dataclasses import replace
+
+import duckdb
+import numpy as np
+import pandas as pd
+import psycopg
+import pyarrow as pa
+import pytest
+import sqlglot
+from sqlglot import expressions as exp
+
+import graphveil as gv
+from graphveil.engines import sql_dialects, sql_sessions
+from graphveil.engines.sql_arithmetic import as_double, column, least_factor, number, round_half_even, truncate
+from graphveil.engines.sql_dialects import DIALECTS
+from graphveil.engines.sql_statements import Statements
+from graphveil.exceptions import InvalidParameter, SourceError
+from graphveil.rows.encoding import Encoder
+from graphveil.spec.augmentation import Constant
+from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, RowMap
+from graphveil.spec.row_space import RowSpace
+from helpers.databases import DuckDB, Postgres, exact_answers
+from helpers.exact_sums import everything_said
+from helpers.reference_releases import CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
+
+BUDGET = gv.Budget(1.0, 1e-6)
+CANARY = float("".join(["27", "18", "28"])) + 0.25
+
+HOSTILE = [
+    np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, -5e-324, 1e-310, 2.2250738585072014e-308, 1e-302, 9.4e-302, 1e-200,
+    1.5717277847026285e-162, 1.5717277847026288e-162, 1e-150, 1e-5, 0.5, -0.5, 1.5, 2.5, 0.49999999999999994, 1.0, 7.25,
+    1e5, 1e100, 1e150, 3.3e150, 1e154, 1.4e154, 1e200, 1.7976931348623157e308, -1.7976931348623157e308, -1e308,
+]  # fmt: skip
+
+
+@pytest.fixture(params=["duckdb", "postgres"])
+def database(request):
+    return DuckDB() if request.param == "duckdb" else Postgres(request.getfixturevalue("postgres"))
+
+
+def frame_columns():
+    return {name: FRAME[name].to_numpy(dtype=object if name in ("text", "label") else float) for name in FRAME}
+
+
+def test_every_query_of_whole_releases(database):
+    database.fill(frame_columns())
+    assert_same_bits(database.source())
+    assert_same_bits(database.source('select d, label, "x y", income, age from visits order by income'))
+
+
+def hostile_rows(n, p, seed):
+    """Ordinary rows, some of which hold the worst that a double can be."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_t(2.0, size=(n, p)) * 10.0 ** rng.integers(-2, 3, size=p)
+    bad = rng.random((n, p)) < 0.2
+    rows[bad] = rng.choice(HOSTILE, size=bad.sum())
+    rows[0] = np.nan
+    rows[1] = np.inf
+    rows[2] = 5e-324
+    return rows
+
+
+def table_of(rows):
+    return {f"c{j}": rows[:, j] for j in range(rows.shape[1])}
+
+
+def random_map(p, seed, *, cuts):
+    rng = np.random.default_rng(seed)
+    edge = np.full(p, 2.0**20)
+    reach = np.floor(2.0**20 / np.sqrt(p)) if cuts else edge[0]
+    low, high = np.full(p, -np.floor(reach / 3)) if cuts else -edge, np.full(p, reach)
+    matrix = (np.eye(p) + rng.normal(size=(p, p)) / (2 * np.sqrt(p))) * 10.0 ** rng.integers(-7, -3, size=p)
+    return RowMap.of(matrix, rng.normal(size=p) * 1e4 / np.sqrt(p), low, high)
+
+
+def every_query(domain, p, seed):
+    """Each kind of question, with windows and maps that cut and that do not."""
+    queries = []
+    for cuts in (False, True):
+        row_map = random_map(p, seed, cuts=cuts)
+        queries += [
+            NormCounts(row_map, np.geomspace(0.01, 10.0, 23)),
+            Moments(1.0, 0.25, row_map),
+            Moments(0.125, 0.0, row_map),
+            ClippedTail(row_map, 0.25, 1.5),
+        ]
+    every, ones = np.arange(p, dtype=float), np.ones(p)
+    edge, centre = np.full(p, 2.0**19), np.full(p, 77.0)
+    queries += [
+        ColumnMeans(-edge, edge, ones, every),
+        ColumnSquares(-np.floor(edge / 8), np.floor(edge / 3), centre, 3 * ones, every),
+    ]
+    if domain.data_norm is None:
+        queries.append(CellCounts(every[:: max(1, p // 3)]))
+    return queries
+
+
+def assert_same_answers(database, rows, domain, queries, augment=None, **options):
+    n, found = exact_answers(database.source(), domain, queries, augment, **options)
+    m, expected = exact_answers(rows, domain, queries, augment, **options)
+    assert n == m == len(rows)
+    for query, ours, theirs in zip(queries, found, expected, strict=True):
+        for name in theirs:
+            assert ours[name].tolist() == theirs[name].tolist(), (type(query).__name__, name)
+
+
+DOMAINS = {
+    "bounds": {"bounds": (-9.0, 20.0)},
+    "small bounds": {"bounds": (1e-140, 3e-140)},
+    "smallest bounds": {"bounds": (-(2.0**-489), 2.0**-489)},
+    "large bounds": {"bounds": (-1e140, 2e140)},
+    "a norm": {"data_norm": 3.0},
+    "a small norm": {"data_norm": 2.0**-489},
+    "a large norm": {"data_norm": 1e147},
+    "both": {"bounds": (-9.0, 20.0), "data_norm": 0.7},
+}
+
+
+@pytest.mark.parametrize("kind", DOMAINS)
+def test_hostile_rows(database, kind):
+    rows = hostile_rows(150, 9, 1)
+    database.fill(table_of(rows))
+    domain = gv.Domain(**DOMAINS[kind])
+    assert_same_answers(database, rows, domain, every_query(domain, 9, 2), Constant())
+    assert_same_answers(database, rows, domain, [Moments(domain.resolve(None, 9).radius)], Constant(), adaptive=False)
+    if kind not in ("small bounds",):
+        assert_same_answers(database, rows, domain, [Moments(domain.resolve(None, 9).radius)], None, adaptive=False)
+
+
+def test_norms_of_raw_rows(database):
+    rows = hostile_rows(300, 11, 3)
+    database.fill(table_of(rows))
+    edges = [np.ldexp(1.0, np.arange(-128, 129, 2)), np.geomspace(1e-3, 1e3, 25)]
+    domain = gv.Domain(data_norm="private")
+    assert_same_answers(database, rows, domain, [NormCounts(None, some) for some in edges], Constant())
+
+
+@pytest.mark.parametrize("p", [1, 2, 8, 17])
+def test_widths(database, p):
+    rows = hostile_rows(60, p, p)
+    database.fill(table_of(rows))
+    domain = gv.Domain(bounds=(-9.0, 20.0))
+    assert_same_answers(database, rows, domain, every_query(domain, p, p), Constant())
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("p", [40, 100, 200])
+def test_many_columns(database, p):
+    rows = hostile_rows(25, p, p)
+    database.fill(table_of(rows))
+    domain = gv.Domain(bounds=(-9.0, 20.0))
+    assert_same_answers(database, rows, domain, every_query(domain, p, p), Constant())
+
+
+def test_statements_that_are_cut_have_the_same_bits(database, monkeypatch):
+    """Beyond the longest text that a dialect takes; what cannot be cut is refused before anything is spent."""
+    rows = hostile_rows(60, 9, 5)
+    database.fill(table_of(rows))
+    domain = gv.Domain(bounds=(-9.0, 20.0))
+    queries = [query for query in every_query(domain, 9, 5) if not isinstance(query, NormCounts | CellCounts)]
+    kind = database.source()._dialect
+    short = replace(DIALECTS[kind], most_text=12_000)
+    monkeypatch.setitem(sql_dialects.DIALECTS, kind, short)
+    monkeypatch.setattr(
+        sql_sessions.DuckDBSession if kind == "duckdb" else sql_sessions.PostgresSession, "dialect", short
+    )
+    with closing(database.source().open(domain, None)) as opened:
+        resolved = domain.resolve(opened.columns, 9)
+        space, encoder = RowSpace.of(resolved, Constant(), None), Encoder(resolved, None, shift=True)
+        cut = [len(Statements(opened.table, short, space, encoder).plan(query).statements) for query in queries]
+    assert max(cut) >= 2
+    assert_same_answers(database, rows, domain, queries, Constant())
+    wide = hostile_rows(3, 60, 5)
+    database.fill(table_of(wide))
+    ledger = Ledger()
+    with pytest.raises(SourceError, match="60 columns are too many for a statement of"):
+        gv.release(database.source(), domain=domain, budget=BUDGET, ledger=ledger, dataset="d", random_state=0)
+    assert ledger.charged == []
+
+
+def test_types_of_columns(database):
+    """Integers, decimals and booleans are read as doubles; what else there is, is refused by its type."""
+    database.execute(
+        "create table visits (a smallint, b bigint, c numeric(38, 0), d numeric(12, 3), e boolean, f real, g text, "
+        "h date)"
+    )
+    most, many = 2**63 - 1, "9" * 38
+    database.execute(
+        f"insert into visits values (1, {most}, {many}, 1.125, true, 0.1, 'x', null), (-7, -{most}, -{many}, -0.001, "
+        "false, 1e30, null, null), (null, null, null, null, null, null, null, null), (3, 5, 7, 123456789.125, true, 0, "
+        "'', null)"
+    )
+    nan, single = np.nan, float(np.float32(0.1))
+    rows = np.array(
+        [
+            [1, most, float(many), 1.125, 1, single],
+            [-7, -most, -float(many), -0.001, 0, np.float32(1e30)],
+            [nan] * 6,
+            [3, 5, 7, 123456789.125, 1, 0],
+        ],
+        dtype=float,
+    )
+    for bounds in ((-10.0, 10.0), (-1e10, 1e10), (-1e39, 1e39)):
+        domain = gv.Domain(columns=list("abcdef"), bounds=bounds)
+        assert_same_answers(database, rows, domain, [Moments(1.0)], Constant(), adaptive=False)
+    for name in "gh":
+        with pytest.raises(SourceError, match=f"Column '{name}' has type (text|VARCHAR|date|DATE), which cannot"):
+            gv.release(database.source(), domain=gv.Domain(columns=[name], bounds=(0, 1)), budget=BUDGET)
+
+
+def test_decimals_beyond_every_double(postgres):
+    """PostgreSQL's numeric has no end: its conversion to a double would fail on these values."""
+    database = Postgres(postgres)
+    database.execute("create table visits (a numeric, b numeric)")
+    database.execute(
+        "insert into visits values (1e400, -1e9999), ('1e-400', '-1e-9000'), ('NaN', 2), ('Infinity', '-Infinity'), "
+        "(0.5, null), ('1e-301', '-4e-308')"
+    )
+    rows = np.array([[np.inf, -np.inf], [0, 0], [np.nan, 2], [np.inf, -np.inf], [0.5, np.nan], [1e-301, -4e-308]])
+    for options in ({"bounds": (-1.0, 3.0)}, {"data_norm": 2.0}):
+        domain = gv.Domain(**options)
+        assert_same_answers(database, rows, domain, [Moments(1.0)], Constant(), adaptive=False)
+
+
+def test_labels(database):
+    """Compared byte by byte with the declared classes, which are parameters."""
+    classes = ["a", "A", "a ", "", "'; drop table visits; --", "\\", "é", "$1", "\0", 1, True]
+    labels = np.array(["a", "A", "a ", "", "'; drop table visits; --", "\\", "é", "é", "$1", "b"], dtype=object)
+    rows = np.arange(20.0).reshape(10, 2)
+    database.fill({"x": rows[:, 0], "y": rows[:, 1], "label": labels})
+    domain = gv.Domain(bounds={"x": (0, 20), "y": (0, 20)})
+    frame = pd.DataFrame({"x": rows[:, 0], "y": rows[:, 1], "label": pd.Series(labels, dtype="string")})
+    asked = gv.Labels(classes[:-1], column="label")
+    assert_same_answers(database, frame, domain, [Moments(2.0)], asked, adaptive=False)
+    database.fill({"x": rows[:, 0], "y": rows[:, 1], "label": np.arange(10) % 4})
+    frame["label"] = np.arange(10) % 4
+    assert_same_answers(
+        database, frame, domain, [Moments(2.0)], gv.Labels([3, True, "1", 2**70], "label"), adaptive=False
+    )
+    database.fill({"x": rows[:, 0], "y": rows[:, 1], "label": np.arange(10) % 3 == 0})
+    frame["label"] = np.arange(10) % 3 == 0
+    assert_same_answers(database, frame, domain, [Moments(2.0)], gv.Labels([False, 1, 2], "label"), adaptive=False)
+    with pytest.raises(SourceError, match="must be a column of theirs"):
+        gv.release(database.source(), domain=domain, budget=BUDGET, labels=gv.Labels(["a"]), adaptive=False)
+
+
+def test_one_row_and_none(database):
+    for n in (1, 0):
+        rows = hostile_rows(5, 3, 0)[3 : 3 + n]
+        database.fill(table_of(rows))
+        domain = gv.Domain(bounds=(-9.0, 20.0))
+        if n:
+            assert_same_answers(database, rows, domain, every_query(domain, 3, 0), Constant())
+        for options in ({"bounds": (0, 1)}, {"data_norm": "private"}):
+            ledger = Ledger()
+            if n == 0:
+                with pytest.raises(SourceError, match="has no rows"):
+                    gv.release(
+                        database.source(), domain=gv.Domain(**options), budget=BUDGET, ledger=ledger, dataset="d"
+                    )
+            assert ledger.charged == []
+
+
+# ------------------------------------------------------------------ arithmetic
+def test_doubles_survive_as_text(database):
+    """What a statement calls a number is that number, to the last bit."""
+    rng = np.random.default_rng(0)
+    values = np.abs(rng.integers(0, 2**63, size=400).view(np.float64))
+    values = [float(x) for x in values if np.isfinite(x)] + [abs(x) for x in HOSTILE if np.isfinite(x)]
+    values = [x if x == 0 or rng.random() < 0.5 else -x for x in values]
+    written = exp.Select(expressions=[as_double(number(x)) for x in values])
+    (found,) = database.execute(written.sql(dialect=database.source()._dialect))
+    assert np.array(found).tobytes() == (np.array(values) + 0.0).tobytes()
+
+
+def test_halves_go_to_the_even_neighbour(database):
+    rng = np.random.default_rng(1)
+    steps = np.concatenate([rng.integers(-(2**20), 2**20, size=300) / 2, np.arange(-9, 10) / 2])
+    values = np.concatenate([steps, np.nextafter(steps, np.inf), np.nextafter(steps, -np.inf), rng.normal(size=50)])
+    database.fill({"t": values})
+    rounded = exp.select(exp.column("t", quoted=True), round_half_even("t"), truncate(column("t"), "t")).from_("visits")
+    found = np.array(database.execute(rounded.sql(dialect=database.source()._dialect)))
+    np.testing.assert_array_equal(found[:, 1], np.rint(found[:, 0]))
+    np.testing.assert_array_equal(found[:, 2], np.trunc(found[:, 0]))
+
+
+def test_the_smallest_factor_of_a_product_that_is_not_zero():
+    rng = np.random.default_rng(2)
+    for factor in [*np.ldexp(rng.uniform(0.5, 1.0, 200), rng.integers(-491, 491, 200)).tolist(), 0.5, 1.0]:
+        least = least_factor(factor)
+        assert least * factor > 0.0
+        assert np.nextafter(least, 0.0) * factor == 0.0
+
+
+# ------------------------------------------------------------------ what goes wrong
+def release_of(source, ledger, **options):
+    options = {"domain": gv.Domain(bounds={"a": (0, 10), "b": (0, 10)}), "budget": BUDGET, "random_state": 0} | options
+    return gv.release(source, ledger=ledger, dataset="d", **options)
+
+
+def two_columns(n=200):
+    rng = np.random.default_rng(0)
+    return {"a": rng.uniform(0, 10, n), "b": rng.uniform(0, 10, n)}
+
+
+def test_rows_that_change_between_passes_are_not_seen(database):
+    columns = two_columns()
+    database.fill(columns)
+    expected = release_of(database.source(), Ledger())
+
+    def change(seen):
+        database.execute("insert into visits select a + 1, b from visits")
+        database.execute("update visits set b = 3")
+
+    def quietly(seen, once=[]):  # noqa: B006 - remembers that it was called
+        if not once:
+            once.append(change(seen))
+
+    assert release_of(database.source(), Ledger(), progress=quietly) == expected
+    assert release_of(database.source(), Ledger()) != expected
+
+
+def test_a_relation_and_a_file(tmp_path):
+    columns = two_columns()
+    path = tmp_path / "visits.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.register("given", pa.table(columns))
+        connection.execute("create table visits as select * from given")
+        expected = release_of(gv.sql(connection, "select * from visits"), Ledger())
+        assert release_of(gv.sql(connection.table("visits")), Ledger()) == expected
+        assert release_of(gv.sql(connection.sql("select b, a from given")), Ledger()) == expected
+        connection.execute("begin")
+        with pytest.raises(SourceError, match="in the middle of a transaction"):
+            release_of(gv.sql(connection.table("visits")), Ledger())
+        connection.execute("rollback")
+        labels = {"labels": gv.Labels(["x"], column="c"), "adaptive": False}
+        with pytest.raises(SourceError, match="takes no parameters"):
+            release_of(gv.sql(connection.sql("select a, b, 'x' as c from visits")), Ledger(), **labels)
+    assert release_of(gv.sql(path, "select * from visits"), Ledger()) == expected
+    assert release_of(gv.sql(str(path), "from visits"), Ledger()) == expected
+    with pytest.raises(SourceError, match="could not be opened"):
+        release_of(gv.sql(tmp_path / "nowhere.duckdb", "select 1 as a, 2 as b"), Ledger())
+    assert not (tmp_path / "nowhere.duckdb").exists()
+
+
+def test_a_connection_is_given_back_as_it_was(postgres):
+    database = Postgres(postgres)
+    database.fill(two_columns())
+    expected = release_of(database.source(), Ledger())
+    with psycopg.connect(database.url) as connection:
+        assert release_of(gv.sql(connection, "select * from visits"), Ledger()) == expected
+        assert (connection.read_only, connection.isolation_level) == (None, None)
+        connection.execute("insert into visits values (1, 2)")
+        with pytest.raises(SourceError, match="in the middle of a transaction"):
+            release_of(gv.sql(connection, "select * from visits"), Ledger())
+        connection.rollback()
+        with pytest.raises(SourceError, match="names a table that does not exist"):
+            release_of(gv.sql(connection, "select * from nothing"), Ledger())
+        assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        assert release_of(gv.sql(connection, "select * from visits"), Ledger()) == expected
+    assert database.execute("select count(*) from pg_stat_activity where state like 'idle in transaction%'") == [(0,)]
+
+
+def killing(database, after):
+    """A callback that ends all other connections after some passes."""
+
+    def progress(seen, passes=[]):  # noqa: B006 - counts calls
+        passes.append(seen)
+        if len(passes) == after:
+            database.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+
+    return progress
+
+
+def test_a_lost_connection_costs_nothing_before_the_charge_and_everything_after(postgres):
+    database = Postgres(postgres)
+    database.fill(two_columns())
+    ledger = Ledger()
+    with pytest.raises(SourceError, match="connection was lost|shutting down") as caught:
+        release_of(database.source(), ledger, progress=killing(database, 1))
+    assert "charged" in str(caught.value)
+    before = Ledger()
+    with pytest.raises(SourceError, match="connection was lost"):
+        release_of(gv.sql(database.url.replace(str(postgres.port), "1"), "select 1 as a, 2 as b"), before)
+    assert before.charged == []
+
+
+REFUSED = {
+    "a table that does not exist": ("select * from nothing", "42P01|CatalogException"),
+    "a column that does not exist": ("select nothing as a from visits", "42703|BinderException"),
+    "a value that fails": ("select a / (b - b) as a, cast('x' || a as int) as b from visits", "22|Conversion"),
+    "a missing column": ("select a from visits", "no column 'b'"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_errors_are_named_without_a_value(database, kind):
+    query, message = REFUSED[kind]
+    columns = two_columns()
+    columns["a"][0] = CANARY
+    database.fill(columns)
+    ledger = Ledger()
+    with pytest.raises(SourceError, match=message) as caught:
+        release_of(database.source(query), ledger)
+    assert ledger.charged == []
+    assert str(int(CANARY)) not in everything_said(caught.value)
+
+
+def test_rights_and_timeouts(postgres):
+    database = Postgres(postgres)
+    database.fill(two_columns(20_000))
+    role = f"reader_{database.url[-6:]}"
+    database.execute(f"create role {role} login password 'x'")
+    database.execute(f"grant usage on schema {database.url.rpartition('%3D')[2]} to {role}")
+    with pytest.raises(SourceError, match="'a' appears more than once"):
+        release_of(database.source("select a, a, b from visits"), Ledger())
+    url = database.url.replace(f"postgres:{postgres.password}", f"{role}:x")
+    for other, message in (
+        (url, r"no right to read a table.* \(SQLSTATE 42501\)"),
+        (url.replace(":x@", ":y@"), "did not accept the login|connection was lost"),
+        (database.url + "%20-cstatement_timeout%3D1", r"statement_timeout allows \(SQLSTATE 57014\)"),
+    ):
+        ledger = Ledger()
+        with pytest.raises(SourceError, match=message) as caught:
+            release_of(gv.sql(other, "select * from visits, generate_series(1, 50)"), ledger)
+        assert ledger.charged == []
+        assert postgres.password not in everything_said(caught.value)
+
+
+WRITES = [
+    "insert into visits values (1, 2)", "drop table visits", "select 1 as a; select 2 as a", "", "not sql at all (",
+    "with gone as (delete from visits returning *) select * from gone", "select * into copied from visits",
+    "select a, b from visits for update", "select random() as a, b from visits", "copy visits to '/tmp/x'",
+    "select * from visits limit 10", "select * from visits tablesample bernoulli (10)", "select $1 as a, b from visits",
+    "explain select 1", "set jit = on", "create table x as select 1", "call something()", "vacuum",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", WRITES)
+def test_only_a_select_that_reads_the_same_rows_again(database, query):
+    with pytest.raises(InvalidParameter, match="query must be"):
+        database.source(query)
+
+
+def test_a_function_cannot_write(postgres):
+    database = Postgres(postgres)
+    database.fill(two_columns())
+    database.execute(
+        "create function wipe() returns float8 language plpgsql as $$ begin delete from visits; return 1; end $$"
+    )
+    ledger = Ledger()
+    with pytest.raises(SourceError, match="SQLSTATE 25006"):
+        release_of(database.source("select wipe() as a, b from visits"), ledger)
+    assert ledger.charged == []
+    assert database.execute("select count(*) from visits") == [(200,)]
+
+
+def test_what_is_not_computed_there_is_refused_by_name(database):
+    database.fill(two_columns())
+    bounds = {"a": (0, 10)}
+    for options in ({"person": "b"}, {"person": "b", "variation": "between"}):
+        ledger = Ledger()
+        with pytest.raises(SourceError, match=r"Domain\((person|variation)=\.\.\.\) is not computed"):
+            release_of(database.source(), ledger, domain=gv.Domain(bounds=bounds, **options))
+        assert ledger.charged == []
+    with pytest.raises(SourceError, match="SqlSource"):
+        gv.PrivatePrecision(1.0, 1e-6, bounds=(0, 1)).partial_fit(database.source())
+
+
+@pytest.mark.parametrize("connection", ["mysql://x/y", 3, None, object()])
+def test_what_is_no_connection(connection):
+    with pytest.raises(InvalidParameter, match="connection must be a URL"):
+        gv.sql(connection, "select 1")
+
+
+# ------------------------------------------------------------------ injection
+PAYLOADS = [
+    '"; drop table visits; --', "'; drop table visits; --", '" from visits; drop table visits; select "', "a\\", "a`b",
+    '""', "$1", "%s", "{0}", "/* x */", "--", "a;b", "a\nb", 'x" AS "y', "a) FROM visits; DROP TABLE visits; --",
+    "select", "ü", "a b", "1", "'", '"', "`", "?", ":a", "@a", "a.b", "\\'; drop table visits; --", "E'\\''", "$$",
+]  # fmt: skip
+
+
+def odd_names(seed, count):
+    rng = np.random.default_rng(seed)
+    names = {"".join(rng.choice(PAYLOADS, size=rng.integers(1, 4)))[:60] for _ in range(3 * count)}
+    return sorted(name for name in names if len(name.encode()) <= 60)[:count]
+
+
+def test_names_are_names(database):
+    """500 names of columns and classes in each database, none of which runs."""
+    names = odd_names(0, 420)
+    assert len(names) == 420
+    rows = np.random.default_rng(0).uniform(0, 1, size=(6, len(names)))
+    for start in range(0, len(names), 30):
+        part = names[start : start + 30]
+        columns = {name: rows[:, start + j] for j, name in enumerate(part)}
+        classes = odd_names(start + 1, 10)
+        columns["label"] = np.array(classes[:6], dtype=object)
+        database.fill(columns)
+        domain = gv.Domain(columns=part, bounds=(0, 1))
+        frame = pd.DataFrame(columns).astype({"label": "string"})
+        labels = gv.Labels(classes, column="label")
+        assert_same_answers(database, frame, domain, [Moments(1.0)], labels, adaptive=False)
+    assert database.execute("select count(*) from visits") == [(6,)]
+
+
+def test_names_of_tables_are_names(database):
+    for name in odd_names(7, 60):
+        table = exp.Table(this=exp.to_identifier(name, quoted=True)).sql(dialect=database.source()._dialect)
+        database.execute(f"create table {table} as select 1.0 as a, 2.0 as b")
+        source = database.source(f"select * from {table}")
+        assert exact_answers(source, gv.Domain(bounds=(0, 2)), [Moments(1.0)], Constant(), adaptive=False)[0] == 1
+        database.execute(f"drop table {table}")
+
+
+# ------------------------------------------------------------------ what is sent can be read
+def test_the_statements_of_a_release_can_be_read(database):
+    database.fill(frame_columns())
+    source = database.source()
+    domain = CALLS["adaptive"]["domain"]
+    for dialect in DIALECTS:
+        shown = source.explain(domain, dialect=dialect)
+        statements = [line for line in shown.splitlines() if not line.startswith("--")]
+        assert len(statements) == 8
+        for text in statements:
+            (tree,) = sqlglot.parse(text, read=dialect)
+            assert isinstance(tree, exp.Select)
+        exact = {"postgres": 'SUM("k0"', "duckdb": 'SUM("k0"', "bigquery": "AS BIGNUMERIC"}
+        assert exact.get(dialect, "AS DECIMAL(38, 0)") in shown
+    for name, made in EXPECTED.items():
+        shown = source.explain(made)
+        assert shown.count('SELECT COUNT(*) AS "n"') >= sum(isinstance(a.query, Moments) for a in made.answers)
+        assert ("'gone'" in shown) == (name == "labels")
+    with pytest.raises(InvalidParameter, match="dialect must be one of bigquery"):
+        source.explain(domain, dialect="oracle")
+    with pytest.raises(InvalidParameter, match=r"about must be a gv\.Domain or"):
+        source.explain("everything")
+
+
+def test_nothing_is_shown_of_a_connection(postgres):
+    database = Postgres(postgres)
+    assert postgres.password not in repr(database.source("select 1 as a"))
+    assert repr(database.source("select 1 as a -- hidden")) == "<gv.sql: postgres, SELECT 1 AS a>"
