@@ -21,7 +21,7 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(GROUP) '.[dask,postgres,spark]' --group dev
+	$(GROUP) '.[dask,postgres,spark,sql]' --group dev
 	@touch $@ $(VENV)/.base
 
 demo: $(VENV)/.base  ## install into .venv, then release, fit and report on a bundled survey
@@ -74,7 +74,7 @@ $(VENV)/.package: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
-	$(GROUP) '.[dask,postgres,spark]' --group bench
+	$(GROUP) '.[dask,postgres,spark,sql]' --group bench
 	@touch $@
 
 bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy, figures

@@ -13,7 +13,7 @@ from graphveil.spec.domain import Domain
 from graphveil.spec.options import ReleaseOptions
 
 if TYPE_CHECKING:
-    from graphveil.rows.partitions import Partitions
+    from graphveil.rows.partitions import RemoteRows
     from graphveil.rows.sources import RowSource
     from graphveil.rows.streaming import StreamedMoments
 
@@ -41,7 +41,7 @@ def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSo
     return opened, domain.resolve(opened.columns, opened.n_features)
 
 
-def open_engine(source: Any, domain: Domain, augment: Augment) -> "Partitions | None":
+def open_engine(source: Any, domain: Domain, augment: Augment) -> "RemoteRows | None":
     """Check the schema of a Dask, Spark or SQL source and make it summable; None for any other source."""
     labels = augment if isinstance(augment, Labels) else None
     package = type(source).__module__.partition(".")[0]

@@ -135,9 +135,9 @@ def _parse(query: str, dialect: str) -> "exp.Query":
         trees = sqlglot.parse(query, read=dialect)
     except Exception:
         raise InvalidParameter.of("query", f"a SELECT that sqlglot can parse as SQL of {dialect}", query) from None
-    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+    tree = trees[0] if len(trees) == 1 else None
+    if not isinstance(tree, exp.Query):
         raise InvalidParameter.of("query", "a single SELECT", query)
-    (tree,) = trees
     for kind, rule in (
         ((exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock), "a SELECT that only reads"),
         ((exp.Parameter, exp.Placeholder), "a SELECT without parameters"),

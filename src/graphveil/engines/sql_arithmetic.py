@@ -76,12 +76,12 @@ def add_all(terms: Iterable[exp.Expr]) -> exp.Expr:
 
 
 def product(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """left × right."""
+    """Left × right."""
     return exp.Mul(this=left, expression=right)
 
 
 def greater(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """left > right."""
+    """Left > right."""
     return exp.GT(this=left, expression=right)
 
 

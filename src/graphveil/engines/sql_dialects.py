@@ -36,8 +36,9 @@ class Dialect:
         Characters of a statement, at most.
     exact_type : str or None
         To which integers are cast before they are added, where the sum of 64-bit integers has 64 bits or is not exact.
-    fence : bool
-        Whether nested selects must be kept apart (see :class:`~graphveil.engines.sql_layers.Layers`).
+    fence : {"", "weights", "all"}
+        Which nested selects must be kept apart by ``OFFSET 0``: none; that of the weights of people, which DuckDB would
+        compute by a join, and plan for minutes; or all (see :class:`~graphveil.engines.sql_layers.Layers`).
     text : {"plain", "collate", "encode"}
         How text is made to compare by its bytes alone: it does, in a collation of its own, or as bytes.
     """
@@ -45,7 +46,7 @@ class Dialect:
     name: str
     most_text: int
     exact_type: str | None = None
-    fence: bool = False
+    fence: str = ""
     text: str = "plain"
 
     def add_up(self, value: exp.Expr) -> exp.Expr:
@@ -97,8 +98,8 @@ def _read_numeric(name: str) -> exp.Expr:
 # Limits: BigQuery 1,024k characters, Snowflake 1 MB. PostgreSQL and DuckDB have none that matters, but parse and plan
 # what they are sent in memory.
 DIALECTS = {
-    "postgres": Dialect("postgres", 8_000_000, fence=True, text="collate"),
-    "duckdb": Dialect("duckdb", 8_000_000, text="encode"),
+    "postgres": Dialect("postgres", 8_000_000, fence="all", text="collate"),
+    "duckdb": Dialect("duckdb", 8_000_000, fence="weights", text="encode"),
     "snowflake": Dialect("snowflake", 1_000_000, "decimal(38, 0)"),
     "bigquery": Dialect("bigquery", 1_000_000, "decimal(38, 0)"),
     "databricks": Dialect("databricks", 8_000_000, "decimal(38, 0)"),

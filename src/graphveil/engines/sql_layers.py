@@ -53,7 +53,7 @@ class Layers:
         Columns that every layer hands on: the weight of a row, what is appended to it.
     fence : bool
         Whether each layer is to be kept apart: PostgreSQL would otherwise merge them, and compute everything anew
-        wherever it is used, which takes exponential time. ``OFFSET 0`` makes it refrain, and changes nothing.
+        wherever it is used, which takes exponential time.
     """
 
     def __init__(self, rows: exp.Select, n_features: int, carried: Sequence[str], *, fence: bool) -> None:
@@ -76,8 +76,12 @@ class Layers:
     def below(self) -> exp.Subquery:
         """The topmost layer as a table."""
         if self._fence:
-            self.top.set("offset", exp.Offset(expression=number(0)))
+            self.keep_apart()
         return exp.Subquery(this=self.top, alias=exp.TableAlias(this=identifier("rows")))
+
+    def keep_apart(self) -> None:
+        """Tell the planner not to merge the topmost layer with those above; it changes nothing else."""
+        self.top.set("offset", exp.Offset(expression=number(0)))
 
     # ------------------------------------------------------------------ the total clip
     def keep_finite(self) -> None:

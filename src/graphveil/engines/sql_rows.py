@@ -14,7 +14,7 @@ from graphveil.rows.accumulators import Questions
 from graphveil.rows.arrow import Selection
 from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.parallel import Tally
-from graphveil.rows.partitions import Partitions
+from graphveil.rows.partitions import RemoteRows
 from graphveil.rows.statistic import Statistic
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlRows", "table_of"]
 
-_UNDERSTOOD = {"columns", "n_features", "bounds", "data_norm", "rows_per_person", "neighbours"}
+_UNDERSTOOD = {"columns", "n_features", "bounds", "data_norm", "rows_per_person", "person", "neighbours"}
+_CALLED = {"codebook": "gv.Number, gv.Category or gv.Ordinal in a domain"}  # what nobody writes by its own name
 _LABELS = ("text", "integer", "boolean")
+_IDS = ("text", "integer", "bytes")
 _NUMBERS = ("integer", "float", "decimal", "boolean")
 
 
-class SqlRows(Partitions):
+class SqlRows(RemoteRows):
     """The rows that a query returns, summed by the database.
 
     Parameters
@@ -54,6 +56,7 @@ class SqlRows(Partitions):
         self.columns = tuple(feature.name for feature in self.table.features)
         self.n_features = len(self.columns)
         self.domain, self.labels = domain.resolve(self.columns, self.n_features), labels
+        self._statements().check_width()
 
     def accumulate(
         self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
@@ -78,8 +81,15 @@ class SqlRows(Partitions):
         return plan.read([self._session.fetch(statement) for statement in plan.statements])
 
     def count(self) -> int:
-        ((n_rows,),) = self._session.fetch(Statements(self.table, self._session.dialect).count())
+        ((n_rows,),) = self._session.fetch(self._statements().count())
         return int(n_rows)
+
+    def count_people(self) -> int:
+        ((n_people,),) = self._session.fetch(self._statements().count_people())
+        return int(n_people)
+
+    def _statements(self) -> Statements:
+        return Statements(self.table, self._session.dialect)
 
     def close(self) -> None:
         self._session.close()
@@ -89,9 +99,10 @@ def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: La
     """The columns of a query that a release needs, found by name and judged by type; what is not known is refused."""
     for field in fields(domain):
         if field.name not in _UNDERSTOOD and getattr(domain, field.name) != field.default:
+            what = _CALLED.get(field.name, f"Domain({field.name}=...)")
             raise SourceError(
-                f"Domain({field.name}=...) is not computed by databases yet. Give the rows themselves, for instance a "
-                "relation of DuckDB or a frame, instead of gv.sql."
+                f"{what} is not computed by databases yet. Give the rows themselves, for instance a relation of DuckDB "
+                "or a frame, instead of gv.sql."
             )
     names = [found.name for found in columns]
     selection = Selection(names, domain, labels)
@@ -106,7 +117,14 @@ def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: La
                 f"Column {feature.name!r} has type {feature.declared}, which cannot be read as a number. Convert it "
                 "in the query, or leave it out: name the columns to use in bounds, or in Domain(columns=...)."
             )
-    label = None if selection.beside is None else by_name[selection.beside]
-    if label is not None and label.kind not in _LABELS:
-        raise SourceError(f"The label column {label.name!r} has type {label.declared}: use strings or integers.")
-    return Table(query, features, label, None, labels)
+    beside = None if selection.beside is None else by_name[selection.beside]
+    if domain.person is not None and beside is not None:
+        if beside.kind not in _IDS:
+            raise SourceError(
+                f"The person column {beside.name!r} has type {beside.declared}, for which being the same is not exact: "
+                "use integers, text or bytes."
+            )
+        return Table(query, features, person=beside)
+    if beside is not None and beside.kind not in _LABELS:
+        raise SourceError(f"The label column {beside.name!r} has type {beside.declared}: use strings or integers.")
+    return Table(query, features, beside, None, labels)

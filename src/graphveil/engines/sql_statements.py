@@ -43,12 +43,13 @@ __all__ = ["Plan", "Statement", "Statements", "Table"]
 
 _CELLS = 2 ** CELL_LEVELS[0]
 _COLUMNS_AT_A_TIME = 32  # whose cells one statement counts: so many tables of counts does the database hold meanwhile
+_TERM_TEXT, _COLUMN_TEXT = 26, 3_500  # characters, at most: of an entry of a map, of what is done with a column besides
 _LOST = "The database has lost a part of a sum; nothing from this pass is used."
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Text, and the values of its parameters $1, $2, …"""
+    """Text, and the values of its parameters: that of $1, of $2 and so on."""
 
     text: str
     parameters: tuple[str, ...] = ()
@@ -101,6 +102,18 @@ class Statements:
     dialect: Dialect
     space: RowSpace | None = None
     encoder: Encoder | None = None
+
+    def check_width(self) -> None:
+        """Refuse more columns than the longest statement of an adaptive release has room for, before anything is read.
+
+        It maps rows by a matrix, which cannot be cut: every sum needs the norm of a whole mapped row.
+        """
+        p, most = len(self.table.features), self.dialect.most_text
+        if _TERM_TEXT * p**2 + _COLUMN_TEXT * p + len(self.count().text) > most:
+            raise SourceError(
+                f"{p} columns are too many for a statement of {self.dialect.name}, which may have {most:,} characters. "
+                "Release fewer columns, or give the rows themselves instead of gv.sql."
+            )
 
     def describe(self) -> Statement:
         """No rows, with the schema."""
@@ -170,11 +183,7 @@ class Statements:
             statement = write(part)
             if len(statement.text) <= self.dialect.most_text:
                 return [statement]
-            if len(part) == 1:
-                raise SourceError(
-                    f"{len(self.table.features)} columns are too many for a statement of {self.dialect.name}, which "
-                    f"may have {self.dialect.most_text} characters. Release fewer columns."
-                )
+            assert len(part) > 1, "check_width has made sure that one sum fits"
             middle = len(part) // 2
             return cut(part[:middle]) + cut(part[middle:])
 
@@ -217,7 +226,7 @@ class Statements:
 
     def _count_by(self, layers: Layers, cells: list[str]) -> Statement:
         """How many rows are in each cell, for each of several columns of cells, whose numbers differ."""
-        counted = [exp.Count(this=exp.Star())]
+        counted: list[exp.Expr] = [exp.Count(this=exp.Star())]
         counted += [self.dialect.add_up(as_integer(column("w"))) for _ in self._weight]
         key = column(cells[0]) if len(cells) == 1 else _coalesce(cells)
         top = exp.Select(expressions=[exp.Alias(this=key, alias=identifier("cell")), *counted])
@@ -248,7 +257,9 @@ class Statements:
         chosen = [exp.Alias(this=value, alias=identifier(name)) for name, value in read.items()]
         rows = exp.Select(expressions=chosen).from_(self._source(), copy=False)
         p = len(self.table.features)
-        layers = Layers(rows, p, list(read)[p:], fence=self.dialect.fence)
+        layers = Layers(rows, p, list(read)[p:], fence=self.dialect.fence == "all")
+        if self._weight and self.dialect.fence:
+            layers.keep_apart()
         if self.encoder is None:
             layers.keep_finite()
         else:

@@ -16,7 +16,7 @@ from graphveil.rows.accumulators import Count, Questions
 from graphveil.rows.by_person import count_people, encode_by_means
 from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.parallel import Encoding, Tally, accumulate
-from graphveil.rows.partitions import Partitions
+from graphveil.rows.partitions import RemoteRows
 from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic, Unreleased
@@ -77,7 +77,7 @@ class Evaluator(Unreleased):
         self.space = RowSpace.of(domain, self._augment, appended, n_people)
         if domain.wants_private_norm:
             self._encoder: Encoding = IdentityEncoder(self.space.n_features)
-        elif domain.variation == "total" or isinstance(self._source, Partitions):  # which replace rows themselves
+        elif domain.variation == "total" or isinstance(self._source, RemoteRows):  # which replace rows themselves
             gaps = self._adaptive
             self._encoder = Encoder(domain, appended, shift=self._augment is not None, marks_gaps=gaps)
         else:
@@ -136,7 +136,7 @@ class Evaluator(Unreleased):
 
     def _count_people(self) -> None:
         assert isinstance(self._source, RowSource)  # sums of rows that were seen once have no people
-        if isinstance(self._source, Partitions):
+        if isinstance(self._source, RemoteRows):
             self._n_people = self._source.count_people()
             return
         self._people, seen = count_people(self._source)

@@ -20,7 +20,7 @@ from numba import config
 
 from graphveil._threads import one_blas_thread
 from graphveil.exceptions import GuaranteeError
-from graphveil.rows.partitions import Partitions
+from graphveil.rows.partitions import RemoteRows
 from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic
@@ -79,7 +79,7 @@ def accumulate(
 
     With ``people``, rows come with the keys of theirs, and count by their weights.
     """
-    if isinstance(blocks, Partitions):
+    if isinstance(blocks, RemoteRows):
         return blocks.accumulate(encoder, statistics, progress)
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     pieces = _pieces(blocks, encoder.width)

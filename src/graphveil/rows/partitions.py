@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from graphveil.rows.parallel import Encoding, Progress, Sums
     from graphveil.rows.sources import Block
 
-__all__ = ["KeyedRows", "PartitionSum", "PartitionTask", "Partitions", "add_sums", "installed_version"]
+__all__ = ["KeyedRows", "PartitionSum", "PartitionTask", "Partitions", "RemoteRows", "add_sums", "installed_version"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,14 +185,32 @@ def add_sums(outcomes: Iterable[PartitionSum]) -> PartitionSum:
     return PartitionSum(tuple(sorted(parts)), np.empty(0, dtype=np.int64) if words is None else words)
 
 
-class Partitions(RowSource):
-    """Rows in the partitions of an engine."""
+class RemoteRows(RowSource):
+    """Rows that are summed where they are."""
 
     domain: Domain
     labels: Labels | None
 
     def read(self) -> "Iterator[Block]":
         raise SourceError("These rows are on other machines, and are only summed there.")
+
+    @abstractmethod
+    def accumulate(
+        self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
+    ) -> "Sums":
+        """One pass: what was seen, and every statistic over all rows."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """Number of rows, counted by the engine itself."""
+
+    @abstractmethod
+    def count_people(self) -> int:
+        """Number of people, counted by the engine itself; all rows without an id are one nobody's."""
+
+
+class Partitions(RemoteRows):
+    """Rows in the partitions of an engine."""
 
     def accumulate(
         self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
@@ -221,11 +239,3 @@ class Partitions(RowSource):
 
         Its count must not come from the outcomes: a partition without one would be missing in both.
         """
-
-    @abstractmethod
-    def count(self) -> int:
-        """Number of rows, counted by the engine itself."""
-
-    @abstractmethod
-    def count_people(self) -> int:
-        """Number of people, counted by the engine itself; all rows without an id are one nobody's."""
