@@ -35,6 +35,12 @@ except ImportError as error:
     assert "graphveil[postgres]" in str(error), error
 else:
     raise AssertionError("a ledger without a driver")
+try:
+    gv.sql("rows.duckdb", "select 1")
+except ImportError as error:
+    assert "graphveil[sql]" in str(error), error
+else:
+    raise AssertionError("SQL without a parser")
 """
 DASK = """
 import dask.dataframe as dd, pandas as pd
@@ -64,7 +70,17 @@ made = gv.release(frame, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0,
 assert made.n_samples == 100
 spark.stop()
 """
-EXTRAS = {"": BASE, "dask": DASK, "postgres": POSTGRES, "spark": SPARK}
+SQL = """
+import duckdb
+import graphveil as gv
+database = duckdb.connect()
+database.execute("create table visits as select 0.5 as a, 1.0 as b from range(100)")
+source = gv.sql(database, "select * from visits")
+made = gv.release(source, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(1.0, 1e-6))
+assert made.n_samples == 100
+assert "SUM(" in source.explain(made)
+"""
+EXTRAS = {"": BASE, "dask": DASK, "postgres": POSTGRES, "spark": SPARK, "sql": SQL}
 
 
 def run(*words: str | Path, folder: Path = ROOT) -> None:

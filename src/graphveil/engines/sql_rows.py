@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlRows", "table_of"]
 
-_UNDERSTOOD = {"columns", "n_features", "bounds", "data_norm", "rows_per_person", "person", "neighbours"}
+_UNDERSTOOD = {"columns", "n_features", "bounds", "data_norm", "rows_per_person", "person"}
 _CALLED = {"codebook": "gv.Number, gv.Category or gv.Ordinal in a domain"}  # what nobody writes by its own name
 _LABELS = ("text", "integer", "boolean")
 _IDS = ("text", "integer", "bytes")

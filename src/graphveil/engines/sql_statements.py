@@ -147,9 +147,10 @@ class Statements:
         weight = self._weight
         names = [f"k{j}" for j in range(self._space.n_features)]
         sums, squares = [(*weight, name) for name in names], [(*weight, name, name) for name in names]
+        # A statistic counts the rows of every column, of which none is missing here.
         if weight:
-            return self._sum(build, [("w",), *sums, *squares])
-        return self._sum(build, [*sums, *squares], with_count=True)
+            return self._sum(build, [("w",), *sums, *squares], lambda _, found: [found[0]] * len(names) + found[1:])
+        return self._sum(build, [*sums, *squares], lambda n_rows, found: [n_rows] * len(names) + found)
 
     def moments(self, query: Moments | ClippedTail) -> Plan:
         """Σkkᵀ of rows, or of mapped and shortened rows, with what is appended to them."""
@@ -171,8 +172,13 @@ class Statements:
 
         return self._sum(build, list(combinations_with_replacement(names, 2)))
 
-    def _sum(self, build: Callable[[], Layers], terms: list[tuple[str, ...]], *, with_count: bool = False) -> Plan:
-        """Sums of products of columns, in as few statements as the dialect allows."""
+    def _sum(
+        self,
+        build: Callable[[], Layers],
+        terms: list[tuple[str, ...]],
+        arrange: Callable[[int, list[int]], list[int]] = lambda n_rows, found: found,
+    ) -> Plan:
+        """Sums of products of columns, in as few statements as the dialect allows; ``arrange`` makes them a statistic's."""
 
         def write(part: Sequence[tuple[str, ...]]) -> Statement:
             sums = exp.Array(expressions=[self.dialect.add_up(_multiply(names)) for names in part])
@@ -193,7 +199,7 @@ class Statements:
             if len(seen) != 1 or len(values) != len(terms):
                 raise SourceError(_LOST)
             (n_rows,) = seen
-            return n_rows, split_words(np.array([n_rows, *values] if with_count else values, dtype=object))
+            return n_rows, split_words(np.array(arrange(n_rows, values), dtype=object))
 
         return Plan(tuple(cut(terms)), read)
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from graphveil.exceptions import SourceError
-from graphveil.rows.partitions import Partitions
+from graphveil.rows.partitions import RemoteRows
 from graphveil.rows.sources import RowSource
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class GroupRows(RowSource):
     """
 
     def __init__(self, rows: "RowSource | StreamedMoments", code: int) -> None:
-        if isinstance(rows, Partitions):
+        if isinstance(rows, RemoteRows):
             raise SourceError(
                 "These rows are on other machines, where by= is not supported yet. Write them to Parquet files first."
             )
