@@ -178,7 +178,7 @@ class Statements:
         terms: list[tuple[str, ...]],
         arrange: Callable[[int, list[int]], list[int]] = lambda n_rows, found: found,
     ) -> Plan:
-        """Sums of products of columns, in as few statements as the dialect allows; ``arrange`` makes them a statistic's."""
+        """Sums of products of columns, in as few statements as the dialect allows, arranged as a statistic has them."""
 
         def write(part: Sequence[tuple[str, ...]]) -> Statement:
             sums = exp.Array(expressions=[self.dialect.add_up(_multiply(names)) for names in part])
