@@ -398,7 +398,8 @@ def statistic_for(query: Query, space: RowSpace) -> Statistic:
     row_map = getattr(query, "row_map", None)
     if not space.gaps or isinstance(statistic, ColumnTotals | CellCounter | PairCounter):
         return statistic
-    assert row_map is not None, "moments of rows with missing values need a map of rows"
+    if row_map is None:
+        raise GuaranteeError("Moments of rows with missing values need a map of rows.")
     return Filled(statistic, row_map)
 
 
