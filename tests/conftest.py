@@ -1,9 +1,10 @@
 """Settings of the whole suite: hypothesis profiles, skips that count as failures, a floor on the number of tests.
 
-Fixtures: a PostgreSQL server, and the URL of an empty ledger in either database.
+Fixtures: a PostgreSQL server, the URL of an empty ledger in either database, and a browser.
 """
 
 import os
+import signal
 from importlib.util import find_spec
 
 import pytest
@@ -11,6 +12,11 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("default")
+
+# A background job of a shell, or `nohup`, ignores these, and so would every program that tests send them to.
+if os.name == "posix":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 ALLOWED_SKIPS = [
     "SCIPY_ARRAY_API is not set",  # scikit-learn's check of other array libraries
@@ -58,3 +64,12 @@ def url(request, tmp_path):
     if request.param == "sqlite":
         return str(tmp_path / "ledger.db")
     return request.getfixturevalue("postgres").new_schema()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A headless browser of this worker alone: one, because two cannot be driven from the same thread."""
+    from helpers.browser import open_chromium
+
+    with open_chromium() as browser:
+        yield browser

@@ -102,6 +102,7 @@ def test_release_fit_and_report_in_a_container(box, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"patients.parquet", "bounds.toml", "full"} | made
 
 
+@pytest.mark.nightly
 def test_what_is_compiled_is_kept_where_there_is_a_place(box, tmp_path):
     code, _, err = ended(box(*GRAPHVEIL, *RELEASE, NUMBA_CACHE_DIR=tmp_path / "cache", HOME="/proc/nowhere"))
     assert code == 0, err

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from helpers.browser import open_chromium
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
@@ -46,13 +45,6 @@ def nothing():
     """A release that is worth less than its columns: no intervals, everything could be noise."""
     rows = np.random.default_rng(0).normal(size=(300, 12))
     return gv.release(rows, domain=gv.Domain(bounds=(-4, 4)), budget=gv.Budget(0.3, 1e-6))
-
-
-@pytest.fixture(scope="package")
-def chromium():
-    """A headless browser of this worker alone."""
-    with open_chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -12,16 +12,9 @@ import pytest
 
 from graphveil.studio.server import StudioServer
 from graphveil.studio.session import Session
-from helpers.browser import open_chromium
 from helpers.studios import Studio, write_table
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
-
-
-@pytest.fixture(scope="package")
-def chromium():
-    with open_chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(params=["csv", "parquet"])
