@@ -1,4 +1,4 @@
-"""What was once wrong without a word, on tables that nobody had tuned for: five kinds, simulated."""
+"""What was once wrong without a word, on tables that nobody had tuned for: six kinds, simulated."""
 
 import importlib.util
 import warnings
@@ -93,6 +93,14 @@ def test_two_columns_of_zeros_do_not_look_more_collinear_than_they_are(judges):
         intervals = model.edge_intervals()
         true = gv.metrics.partial_correlations(np.linalg.inv(np.cov(rows.T)))[0, 1]
         assert intervals.reason is not None or intervals.lower[0, 1] <= true <= intervals.upper[0, 1]
+
+
+def test_columns_that_are_collinear_but_for_few_rows_keep_what_is_between_them(judges):
+    """In 2% of 4,200 rows, too few to show among the norms: the error was above 1 in eleven of 16 releases."""
+    for wide in (1.0, 4.0):
+        for seed in range(RELEASES):
+            rows, found, _ = released(judges.collinear_but_for_few(5, 0.99, 0.02, 1.4, wide), 4200, seed)
+            assert gv.metrics.relative_loss(found.precision, np.linalg.inv(np.cov(rows.T))) < 1.0
 
 
 def test_columns_that_add_up_to_one_are_named(judges):

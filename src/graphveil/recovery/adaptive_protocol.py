@@ -26,12 +26,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graphveil.recovery.clipping_radius import Radius, choose_radius, norm_edges
+from graphveil.recovery.clipping_radius import Radius, choose_radius, hidden_rows, norm_edges
 from graphveil.recovery.column_scales import Bulk, Columns, column_rounds, count_bulk
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
-from graphveil.recovery.shrinkage import DETECTION, Denoised, denoise, positive_upward_biased
+from graphveil.recovery.shrinkage import Denoised, denoise, positive_upward_biased
 from graphveil.released.answers import Answer
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MAX_SQUARE, MomentLayout
@@ -149,7 +149,10 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
             bulk, spent = yield from count_bulk(inputs, known.relative_sd > PROTOCOL.drowned, columns.there)
             left -= spent
             estimate = _look_at_bulk(estimate, bulk)
-        location, whiten = estimate.location, _principal_whitening(estimate.covariance)
+        least = 0.0
+        if histogram and number == len(parts) - 2:
+            least = PROTOCOL.unrelated_rows * hidden_rows(inputs.noise(histogram * left))
+        location, whiten = estimate.location, _principal_whitening(estimate.covariance, least)
         feared = estimate.feared
     return estimate
 
@@ -263,7 +266,8 @@ def _update_estimate(
         sd,
         trace_sd=inputs.trace_sd(sd),
         n_samples=n if first else None,
-        detection=DETECTION if first else 0.0,  # later, the error of the round before is certainly there
+        # Later, the error of the round before is certainly there.
+        detection=PROTOCOL.shrinkage.detection if first else 0.0,
         last=last,
     )
     covariance = (back * along) @ result.matrix @ (back * along).T
@@ -372,10 +376,17 @@ def _symmetric(matrix: Vector) -> Vector:
     return (matrix + matrix.T) / 2.0
 
 
-def _principal_whitening(covariance: Vector) -> Vector:
-    """Rows times this have uncorrelated columns of variance 1, one for each principal axis of the estimate so far."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray(vectors / np.sqrt(values))
+def _principal_whitening(covariance: Vector, least: float) -> Vector:
+    """Rows times this have uncorrelated columns of variance 1, one for each principal axis of the correlations so far.
+
+    Of standardised columns that have nothing to do with each other in a share of the rows, every axis has at least that
+    share as its variance. So few rows do not show among the norms, but if an axis is divided by less than they hold,
+    they are long, and clipping takes nearly all of it: two columns would look more collinear than they are. So none is
+    divided by less than ``least``.
+    """
+    sd = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(sd, sd))
+    return np.asarray(vectors / np.sqrt(np.maximum(values, least)) / sd[:, None])
 
 
 def _shrink_axis_variances(diagonal: Vector, sd: float) -> Vector:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Edges", "Radius", "choose_radius", "kept_of_gaussian", "norm_edges"]
+from graphveil.recovery.parameters import PROTOCOL
+
+__all__ = ["Edges", "Radius", "choose_radius", "hidden_rows", "kept_of_gaussian", "norm_edges"]
 
 Vector = NDArray[np.float64]
 
@@ -20,16 +22,6 @@ Vector = NDArray[np.float64]
 # number would be lost in the noise of many bins.
 _GRID = np.concatenate([0.3 * 1.3 ** np.arange(-13.0, 0.0), 0.3 * 1.1 ** np.arange(20.0), 2.0 * 1.3 ** np.arange(14.0)])
 _FINE_GRID = np.unique(np.concatenate([_GRID, 1.1 ** np.arange(-4.0, 5.0, 0.2)]).round(12))
-_FINE_NOISE = 0.01
-_TAIL = 4.0  # a tail counts while its sum exceeds this many standard deviations,
-_FAR = 4.0  # and one more for every doubling beyond this many √p: a false alarm there would upset the whole scale
-_TOLL = 5.0  # squared standard deviations that a bin must hold to speak for rows, rather than against;
-_PATIENCE = 10.0  # so much may speak against them before the tail is taken to have ended
-_KURTOSIS = (0.5, 10.0)  # beyond these it is noise
-_EVEN = 0.3  # of what Gaussian rows would lose too: norms alone do not prove that rows are Gaussian
-_MOSTLY = 0.2  # of the loss may be of another kind, or hidden by noise, before all of it counts
-_DEEPEST = 0.7  # share that rows must keep for that: of rows that all have one length nothing is told by their norms
-_LEAST_KEPT = 0.5  # below it more is guessed than measured
 
 
 @dataclass(frozen=True)
@@ -97,10 +89,15 @@ class Radius:
 
 def norm_edges(p: int, cap: float, noise: float) -> Edges:
     """Edges on a public grid below a bound of the norm; finer about √p if ``noise``, a share of the rows, allows."""
-    grid = _FINE_GRID if noise * np.sqrt(_FINE_GRID.size) < _FINE_NOISE else _GRID
+    grid = _FINE_GRID if noise * np.sqrt(_FINE_GRID.size) < PROTOCOL.radius.fine_noise else _GRID
     inner = np.sqrt(p) * grid
     inner = inner[inner < cap] if (inner < cap).any() else np.array([cap / 2.0])
     return Edges(inner, float(max(min(cap, 1.1 * inner[-1]), 1.0001 * inner[-1])))
+
+
+def hidden_rows(noise: float) -> float:
+    """Share of the rows that a tail may hold before a histogram shows it; ``noise`` is a count's, as such a share."""
+    return float(PROTOCOL.radius.tail * noise * np.sqrt(np.sum(_GRID >= 2.0)))
 
 
 def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float, feared: float = 1.0) -> Radius:
@@ -117,11 +114,11 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float,
     kept = np.clip((counts * np.minimum(squares, upper[:, None] ** 2)).sum(axis=1) / total, 0.005, 1.0)
     gaussian = kept_of_gaussian(p, p * rows / total * upper**2)
     other = np.maximum(gaussian - kept, 0.0) + sd * np.sqrt(counts.size) / rows
-    is_even = (gaussian > _DEEPEST) & (other < _MOSTLY * (1.0 - kept))
-    share = np.where(kept > _DEEPEST, feared, 1.0)
-    bias = np.where(is_even, other + _EVEN * (1.0 - kept), share * (1.0 - kept))
+    is_even = (gaussian > PROTOCOL.radius.deepest) & (other < PROTOCOL.radius.otherwise * (1.0 - kept))
+    share = np.where(kept > PROTOCOL.radius.deepest, feared, 1.0)
+    bias = np.where(is_even, other + PROTOCOL.radius.gaussian_feared * (1.0 - kept), share * (1.0 - kept))
     cost = bias**2 * p + p * (p + 1) / 2.0 * (noise * upper**2 / kept) ** 2
-    best = int(np.argmin(np.where(kept >= min(_LEAST_KEPT, float(kept.max())), cost, np.inf)))
+    best = int(np.argmin(np.where(kept >= min(PROTOCOL.radius.least_kept, float(kept.max())), cost, np.inf)))
     median = min(int(np.searchsorted(np.cumsum(counts), 0.5 * rows)), last)
     fourth = float((counts * squares**2).sum()) * rows / total**2 * p / (p + 2.0)
     return Radius(
@@ -129,7 +126,7 @@ def choose_radius(counts: Vector, sd: float, edges: Edges, p: int, noise: float,
         kept=float(kept[best]),
         gaussian=float(1.0 - gaussian[best]),
         typical=float(np.sqrt(squares[median])),
-        kurtosis=float(np.clip(fourth, *_KURTOSIS)),
+        kurtosis=float(np.clip(fourth, *PROTOCOL.radius.kurtosis)),
         reach=upper[: last + 1],
         reached=kept[: last + 1],
     )
@@ -139,26 +136,26 @@ def _end_of_tail(counts: Vector, sd: float, edges: Edges, p: int) -> int:
     """The last bin from which on there are certainly rows."""
     tails = np.cumsum(counts[::-1])[::-1]
     lengths = np.arange(counts.size, 0, -1)
-    needed = _TAIL + _doubts(edges, p)
+    needed = PROTOCOL.radius.tail + _doubts(edges, p)
     seen = np.flatnonzero(tails > needed * sd * np.sqrt(lengths))
     return int(seen[-1]) if seen.size else counts.size - 1
 
 
 def _follow_tail(counts: Vector, sd: float, edges: Edges, p: int, last: int) -> int:
     """Follow the tail from there bin by bin, as long as bins hold more than noise would."""
-    gains = np.sign(counts) * (counts / sd) ** 2 - _TOLL - 2.0 * _doubts(edges, p)
+    gains = np.sign(counts) * (counts / sd) ** 2 - PROTOCOL.radius.toll - 2.0 * _doubts(edges, p)
     gained = most = 0.0
     for bin_ in range(last + 1, counts.size):
         gained += gains[bin_]
         if gained > most:
             most, last = gained, bin_
-        if gained < most - _PATIENCE:
+        if gained < most - PROTOCOL.radius.patience:
             break
     return last
 
 
 def _doubts(edges: Edges, p: int) -> Vector:
-    return np.asarray(np.log2(np.maximum(edges.upper / (_FAR * np.sqrt(p)), 1.0)))
+    return np.asarray(np.log2(np.maximum(edges.upper / (PROTOCOL.radius.far * np.sqrt(p)), 1.0)))
 
 
 def kept_of_gaussian(p: int, square: Vector) -> Vector:

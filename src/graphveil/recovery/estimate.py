@@ -22,7 +22,7 @@ from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.private_count import COUNT_ROUNDS, mu_after_count
 from graphveil.recovery.private_norm import NORM_ROUNDS, mu_after_norm
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
-from graphveil.recovery.shrinkage import DETECTION, denoise, refined_trace_sd
+from graphveil.recovery.shrinkage import denoise, refined_trace_sd
 from graphveil.released.answers import Answer
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
@@ -232,7 +232,11 @@ def estimate_release(release: Release) -> Estimate:
     p, sd = half.size, release.noise_scale
     trace_sd = refined_trace_sd(sd, p) if "trace" in release.answers[-1].values else sd * np.sqrt(p)
     result = denoise(
-        release.second_moment / scale, sd, trace_sd=trace_sd, n_samples=release.n_samples, detection=DETECTION
+        release.second_moment / scale,
+        sd,
+        trace_sd=trace_sd,
+        n_samples=release.n_samples,
+        detection=PROTOCOL.shrinkage.detection,
     )
     counted = release.count_sd / release.n_samples
     relative_sd = np.hypot(sd / np.diag(result.matrix), counted)
@@ -278,7 +282,7 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
         sd,
         trace_sd=refined_trace_sd(sd, p),
         n_samples=release.n_samples if once else None,
-        detection=DETECTION if once else 0.0,
+        detection=PROTOCOL.shrinkage.detection if once else 0.0,
     )
     covariance = back @ result.matrix @ back.T
     covariance = (covariance + covariance.T) / 2.0

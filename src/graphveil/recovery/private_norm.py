@@ -12,29 +12,25 @@ from collections.abc import Generator
 import numpy as np
 
 from graphveil.exceptions import InvalidParameter
+from graphveil.recovery.parameters import PROTOCOL
 from graphveil.released.answers import Answer
 from graphveil.spec.queries import NormCounts, Query
 
 __all__ = ["NORM_ROUNDS", "check_enough_rows", "mu_after_norm", "norm_rounds"]
 
 NORM_ROUNDS = 2
-_SHARE = 0.03  # of μ², for both together
 _COARSE = np.ldexp(1.0, np.arange(-128, 129, 2))
 _FINE = np.power(1.25, np.arange(25.0))  # from the lower end of two coarse bins to a factor of 13 above their upper end
-_VISIBLE = 5.0  # standard deviations that a coarse bin and its neighbour must hold together
-_TAIL = 5.0  # standard deviations by which a tail must exceed its noise
-_SLACK = 1.5  # rows beyond the last visible tail are few, but their number is not known to be zero
-_LEAST_ROWS = 35.0  # standard deviations of a count: below this a quarter of the rows could hide in the noise
 
 
 def mu_after_norm(mu: float) -> float:
     """What is left of μ."""
-    return float(mu * np.sqrt(1.0 - _SHARE) * (1.0 - 2.0**-40))
+    return float(mu * np.sqrt(1.0 - PROTOCOL.norm.share) * (1.0 - 2.0**-40))
 
 
 def check_enough_rows(n_samples: int, mu: float, rows_per_person: int) -> None:
     """Refuse, from public numbers and before anything is spent, where the norm could come out far too small."""
-    least = int(np.ceil(_LEAST_ROWS * _count_sd(mu, rows_per_person)))
+    least = int(np.ceil(PROTOCOL.norm.least_rows * _count_sd(mu, rows_per_person)))
     if n_samples < least:
         raise InvalidParameter(
             f'data_norm="private" needs at least {least} records at this budget, and there are {n_samples}: the norm '
@@ -44,19 +40,19 @@ def check_enough_rows(n_samples: int, mu: float, rows_per_person: int) -> None:
 
 def norm_rounds() -> Generator[list[tuple[Query, float]], list[Answer], float]:
     """Ask for two histograms; return the norm."""
-    (wide,) = yield [(NormCounts(None, _COARSE), _SHARE / NORM_ROUNDS)]
+    (wide,) = yield [(NormCounts(None, _COARSE), PROTOCOL.norm.share / NORM_ROUNDS)]
     counts, sd = wide.values["counts"], wide.sd("counts")
     pairs = counts[1:-2] + counts[2:-1]  # without what lies beyond the grid on either side
-    visible = np.flatnonzero(pairs > _VISIBLE * np.sqrt(2.0) * sd)
+    visible = np.flatnonzero(pairs > PROTOCOL.norm.seen * np.sqrt(2.0) * sd)
     start = _COARSE[visible[-1] if visible.size else int(np.argmax(pairs))]
     edges = start * _FINE
-    (narrow,) = yield [(NormCounts(None, edges), _SHARE / NORM_ROUNDS)]
+    (narrow,) = yield [(NormCounts(None, edges), PROTOCOL.norm.share / NORM_ROUNDS)]
     tails = np.cumsum(narrow.values["counts"][::-1])[::-1]
     noise = narrow.sd("counts") * np.sqrt(np.arange(tails.size, 0, -1))
-    seen = np.flatnonzero(tails > _TAIL * noise)
+    seen = np.flatnonzero(tails > PROTOCOL.norm.seen * noise)
     last = min(int(seen[-1]) if seen.size else 0, edges.size - 1)
-    return float(_SLACK * edges[last])
+    return float(PROTOCOL.norm.slack * edges[last])
 
 
 def _count_sd(mu: float, rows_per_person: int) -> float:
-    return float(np.sqrt(2.0) * rows_per_person / (mu * np.sqrt(_SHARE / NORM_ROUNDS)))
+    return float(np.sqrt(2.0) * rows_per_person / (mu * np.sqrt(PROTOCOL.norm.share / NORM_ROUNDS)))

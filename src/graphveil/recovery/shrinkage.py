@@ -16,13 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.recovery.eigenvector_overlaps import expected_eigenvalues
+from graphveil.recovery.parameters import PROTOCOL
 
-__all__ = ["DETECTION", "Denoised", "denoise", "positive_upward_biased", "refined_trace_sd"]
-
-DETECTION = 2.5  # first looks: believe a spread of the spectrum only when it exceeds its noise by this many sd
-_FLOOR = 0.02  # no eigenvalue of C is taken to be below this share of their mean,
-_RESOLUTION = 0.4  # nor below this share of the noise's largest eigenvalue: that far down nothing can be seen
-_WIDEST_STRETCH = 1.3  # a shape that must be stretched more than this to reach the floor is replaced by a skewed one
+__all__ = ["Denoised", "denoise", "positive_upward_biased", "refined_trace_sd"]
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ def denoise(
     spectrum = _spectrum(values, mean, sd, mean_sd, detection)
     shrunk = np.full(p, mean) if spectrum is None else _nearest_increasing(expected_eigenvalues(values, spectrum, sd))
     if last:
-        shrunk = np.maximum(shrunk, _RESOLUTION * min(edge, 0.75 * mean))
+        shrunk = np.maximum(shrunk, PROTOCOL.shrinkage.resolution * min(edge, 0.75 * mean))
     matrix = (vectors * shrunk) @ vectors.T
     return Denoised(
         matrix=(matrix + matrix.T) / 2.0,
@@ -117,7 +113,7 @@ def _spectrum(
     isolated, spikes = _find_spikes(values, sd) if mean_sd < 0.2 * mean else (np.zeros(p, dtype=bool), np.empty(0))
     if 4 * spikes.size > p and second - mean**2 > detection * spread_sd:
         isolated, spikes = np.zeros(p, dtype=bool), np.empty(0)  # a broad spectrum, not a bulk with a few spikes
-    spikes = np.maximum(spikes, _FLOOR * mean)
+    spikes = np.maximum(spikes, PROTOCOL.shrinkage.floor * mean)
     rest = p - spikes.size
     if rest == 0:
         return np.sort(spikes)
@@ -135,7 +131,7 @@ def _spectrum(
     if bulk is None:
         if not spikes.size:
             return None
-        bulk = np.full(rest, max(bulk_mean, _FLOOR * mean))
+        bulk = np.full(rest, max(bulk_mean, PROTOCOL.shrinkage.floor * mean))
     return np.sort(np.concatenate([bulk, spikes]))
 
 
@@ -163,9 +159,9 @@ def _positive_spectrum(shape: NDArray[np.float64], mean: float, spread: float) -
         return None
     stretch = np.sqrt(spread) / width
     spectrum = mean + stretch * shape
-    if spectrum[0] < _FLOOR * mean:
-        skewed = _skewed_spectrum(shape / width, mean, spread) if stretch > _WIDEST_STRETCH else None
-        spectrum = skewed if skewed is not None else np.maximum(spectrum, _FLOOR * mean)
+    if spectrum[0] < PROTOCOL.shrinkage.floor * mean:
+        skewed = _skewed_spectrum(shape / width, mean, spread) if stretch > PROTOCOL.shrinkage.widest_stretch else None
+        spectrum = skewed if skewed is not None else np.maximum(spectrum, PROTOCOL.shrinkage.floor * mean)
     return np.asarray(spectrum)
 
 
