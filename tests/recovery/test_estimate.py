@@ -11,6 +11,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.recovery import adaptive_protocol
 from graphveil.recovery.adaptive_protocol import _floor_spectrum_at_noise
 from graphveil.recovery.clipping_radius import choose_radius, norm_edges
+from graphveil.recovery.parameters import PROTOCOL
 from graphveil.spec.queries import CellCounts, ClippedTail, Moments, NormCounts
 from graphveil.spec.row_space import RowSpace
 from helpers.exact_sums import asked
@@ -255,10 +256,15 @@ def test_two_blurred_columns_do_not_look_like_one():
     covariance *= np.outer(units, units)
     nothing, blurred, lost = np.zeros(6), np.full(6, 0.02), np.zeros(6)
     blurred[:2], lost[:2] = 0.15, 0.9
-    for blur, missing in ((blurred, nothing), (np.full(6, 0.02), lost)):
+    beyond = PROTOCOL.sharpest * np.sqrt(0.15**2 - 0.02**2)
+    for blur, missing, least in (
+        (blurred, nothing, beyond),
+        (np.full(6, 0.02), lost, 0.9 * PROTOCOL.lost_correlation / 2.0),
+    ):
         found = _floor_spectrum_at_noise(covariance, blur, missing)
         np.testing.assert_allclose(np.diag(found), np.diag(covariance), rtol=1e-12)
-        assert 0.65 < found[0, 1] < 0.9
+        assert least > 0.03  # the smaller eigenvalue of the two; the larger one is 1.97
+        np.testing.assert_allclose(found[0, 1], (1.97 - least) / (1.97 + least), rtol=1e-9)
         np.testing.assert_allclose(found[2:, 2:], covariance[2:, 2:], rtol=1e-9, atol=1e-9)
     assert _floor_spectrum_at_noise(covariance, np.full(6, 0.15), nothing) is covariance
 

@@ -119,11 +119,10 @@ class ProtocolParameters:
     largest_count_noise : float
         A count that is noisier than this share of the rows says nothing about their norms. Old.
     tail_share : float
-        Share of the last round for what clipping cut off. Open: with 0.06 twice as many wrong standard deviations are
-        not told, and 0.2 costs 3% of accuracy.
+        Share of the last round for what clipping cut off. Open: 0.06 to 0.2 are within 3%.
     unrelated_rows : float
         Times the share of rows that can hide in the noise of the norms: no axis of the last round is divided by less.
-        Open: with 1 some errors are above 1, and with 3 clean collinear columns are five times less accurate.
+        Open: with 1 some errors are above 1, and with 3 the error of clean collinear columns doubles again.
     drowned : float
         Standard deviation of a log variance from which on a column's bulk is looked for: its variance may be anything
         between a third and three times.
