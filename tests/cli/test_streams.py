@@ -136,6 +136,28 @@ def test_an_interruption_that_python_swallows_comes_again(number, patients, boun
     assert not (tmp_path / "x.release").exists()
 
 
+COMPILING = """
+import os, time
+from graphveil.cli import _signals
+_signals.listen()
+scope = {{"__name__": "llvmlite.pretended", "os": os}}
+exec("def call():\\n    os.kill(os.getpid(), {number})\\n    return sum(range(1000))", scope)
+try:
+    done = scope["call"]()
+    time.sleep(30)
+except KeyboardInterrupt:
+    print(done)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_waits_while_machine_code_is_made(number):
+    """LLVM calls Python back and cannot bear an exception there: one run in some hundred ended by a crash."""
+    code = COMPILING.format(number=int(number))
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.stdout == "499500\n", ended.stderr
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_signals_at_any_time(clinic, seed):
     """From the start of our code on (before it, Python itself is starting) to after the end."""

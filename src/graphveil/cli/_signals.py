@@ -51,14 +51,20 @@ class deferred:  # noqa: N801 - used as a function is
             signal.signal(number, handler)
 
 
-def _stop(number: int, _: "FrameType | None") -> None:
+def _stop(number: int, frame: "FrameType | None") -> None:
     _heard.append(number)
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_DFL)
-    raise KeyboardInterrupt
+    _interrupt(number, frame)
 
 
-def _interrupt(*_: "Any") -> None:
+def _interrupt(_: int, frame: "FrameType | None") -> None:
+    """Interrupt what is running; where a compiler of machine code is, in a moment: its callbacks cannot fail."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("llvmlite"):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+            return
+        frame = frame.f_back
     raise KeyboardInterrupt
 
 
