@@ -152,7 +152,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_waits_while_machine_code_is_made(number):
-    """LLVM calls Python back and cannot bear an exception there: one run in some hundred ended by a crash."""
+    """LLVM calls Python back, where an exception goes nowhere. A crash was seen after a signal, probably there."""
     code = COMPILING.format(number=int(number))
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert ended.stdout == "499500\n", ended.stderr
