@@ -179,7 +179,7 @@ EITHER = {"likelihood ratio", "learned direction"}
 # bug, neighbours, ε, runs a side, attacks that may find it
 BUGS = [
     (at_four_fifths, "orthogonal", 16.0, 1700, {"likelihood ratio"}),
-    (unsymmetrised, "orthogonal", 16.0, 700, {"likelihood ratio"}),
+    (unsymmetrised, "orthogonal", 16.0, 700, EITHER),
     (trace_without_noise, "vanishing", 1.0, 120, {"learned direction", "low bits"}),
     (trace_not_counted, "vanishing", 16.0, 700, {"likelihood ratio"}),
     (box_not_clipped, "orthogonal", 4.0, 120, EITHER),
