@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 import graphveil as gv
 from graphveil.studio.demo import demo_session
+from graphveil.studio.release_job import ReleaseJob
 from graphveil.studio.server import StudioServer
 from helpers.studios import BOUNDS, CANARY, Studio, draft, write_table
 
@@ -95,20 +96,36 @@ def test_a_newcomers_path(studio, visit, table, keep, capfd):
     assert gv.Release.load(next(opened.folder.glob("*.release"))).n_samples == 4000
 
 
-def test_reloads_and_double_clicks_charge_once(studio, visit, tmp_path):
+@pytest.fixture
+def go_on(monkeypatch):
+    """Releases stop in the middle of their first pass until this is set: however fast the machine, a test sees it."""
+    event, count = threading.Event(), ReleaseJob._count
+
+    def count_and_wait(job, rows):
+        count(job, rows)
+        assert event.wait(120)
+
+    monkeypatch.setattr(ReleaseJob, "_count", count_and_wait)
+    yield event
+    event.set()
+
+
+def test_reloads_and_double_clicks_charge_once(studio, visit, tmp_path, go_on):
     """In the middle of a release: the page goes on where it was, in another window too."""
-    opened = studio(write_table(tmp_path / "patients.parquet", 600_000))
+    opened = studio(write_table(tmp_path / "patients.parquet", 4000))
     page = visit(opened)
     enter_columns(page)
-    enter_budget(page, "600000")
+    enter_budget(page)
     confirm(page)
     page.get_by_role("button", name="Release and charge").dblclick()
-    expect(page.locator("#doing")).to_contain_text("Pass")
+    expect(page.locator("#doing")).to_contain_text("Pass 1")
     assert page.get_by_role("button", name="Release and charge").is_disabled()
     page.reload()
-    expect(page.locator("#doing")).to_contain_text("Pass")
+    expect(page.locator("#doing")).to_contain_text("Pass 1")
     another = visit(opened)
     another.reload()
+    expect(another.locator("#doing")).to_contain_text("Pass 1")
+    go_on.set()
     see_report(another)
     see_report(page)
     page.reload()
