@@ -1,10 +1,12 @@
-"""A short table for notebooks."""
+"""Text inside HTML and XML, and a short table for notebooks."""
 
+import re
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["facts_html"]
+__all__ = ["facts_html", "xml_text"]
 
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST = 120
 
 
@@ -16,3 +18,8 @@ def facts_html(title: str, facts: Iterable[tuple[str, str]]) -> str:
 
     rows = "".join(f"<tr><th>{cell(what)}</th><td>{cell(text)}</td></tr>" for what, text in facts)
     return f"<table><caption>{cell(title)}</caption><tbody>{rows}</tbody></table>"
+
+
+def xml_text(text: str) -> str:
+    """Escaped; what XML cannot say at all (control characters) is replaced."""
+    return escape(_NOT_XML.sub("\ufffd", text))

@@ -236,7 +236,10 @@ def test_a_picture_is_a_drawing_of_the_same_edges(graphveil, released, tmp_path)
     with (tmp_path / "network.csv").open() as file:
         edges = {f"{row['source']} — {row['target']}" for row in csv.DictReader(file)}
     assert {line.find(f"{tag}title").text.partition(":")[0] for line in drawing.iter(f"{tag}line")} == edges
-    assert {text.text for text in drawing.iter(f"{tag}text")} == {"age", "bmi", "systolic"}
+    nodes = [group.find(f"{tag}text").text for group in drawing.iter(f"{tag}g") if group.get("class") == "node"]
+    assert sorted(nodes) == ["age", "bmi", "systolic"]
+    legend = next(group for group in drawing.iter(f"{tag}g") if group.get("class") == "legend")
+    assert [text.text for text in legend][1::2][:2] == ["positive", "negative"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "arrow", "pq"])

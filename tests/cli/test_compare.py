@@ -2,6 +2,7 @@
 
 import csv
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +47,23 @@ def test_the_table_and_json_hold_every_difference(graphveil, groups, tmp_path):
     expected = gv.compare(*map(gv.Release.load, groups)).means.difference
     assert [row["difference"] for row in written if row["what"] == "mean"] == pytest.approx(list(expected))
     assert graphveil("compare", *groups, "-o", "differences.csv").code == 0, "its own kind is replaced"
+
+
+def test_a_regression_and_a_picture(graphveil, groups, tmp_path):
+    said = graphveil("compare", *groups, "--outcome", "sugar", "--on", "bmi", "-o", "differences.json", "--json").json
+    assert said["outcome"] == "sugar"
+    assert said["coefficient"]["compared"] == 2
+    written = json.loads((tmp_path / "differences.json").read_text())["differences"]
+    terms = [row for row in written if row["what"] == "coefficient"]
+    assert terms[0]["of"] == "const"
+    assert terms[0]["p_value"] < 1e-6, "the mean of sugar, where bmi is zero"
+    expected = gv.compare(*map(gv.Release.load, groups), outcome="sugar", on=["bmi"]).coefficients
+    assert [row["std_err"] for row in terms] == pytest.approx(list(expected.std_err))
+    assert graphveil("compare", *groups, "-o", "networks.svg").code == 0
+    drawing = ElementTree.fromstring((tmp_path / "networks.svg").read_text())
+    names = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text") if text.get("class") == "title"]
+    assert names[:2] == ["men", "women"]
+    assert "columns are" in graphveil("compare", *groups, "--outcome", "weight").err
 
 
 def test_what_cannot_be_compared_is_refused(graphveil, groups, tmp_path):

@@ -20,8 +20,9 @@ LAYERS = [
     {"recovery", "engines", "ledger"},
     {"solvers", "rows", "privacy", "released", "simulate", "metrics", "datasets"},
     {"spec"},
+    {"_network_plot"},
     {"_files", "_interval_plot", "_linalg", "_memory", "_validation"},
-    {"exceptions", "_compiled", "_html", "_random", "_tables", "_threads", "_typing"},
+    {"exceptions", "_compiled", "_graph_layout", "_html", "_random", "_tables", "_threads", "_typing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 

@@ -1,5 +1,8 @@
 """Two releases side by side: what differs is found, what does not is not, and what cannot be compared is refused."""
 
+import sys
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -115,6 +118,77 @@ def test_summary_frame_and_html_say_the_same(one, other):
     assert "Comparison of north <1> and south" in repr(found)
 
 
+def test_a_regression_is_compared_term_by_term(one, other):
+    found = gv.compare(one, other, outcome="pressure", on=["bmi", "age"])
+    tables = [gv.regression(release, "pressure", ["bmi", "age"]) for release in (one, other)]
+    terms = found.coefficients
+    assert terms.labels == ("const", "bmi", "age")
+    assert terms.first == pytest.approx(tables[0].terms.value)
+    assert terms.second == pytest.approx(tables[1].terms.value)
+    assert terms.std_err == pytest.approx(np.hypot(tables[0].terms.std_err, tables[1].terms.std_err))
+    assert terms.upper - terms.difference == pytest.approx(norm.isf(0.025) * terms.std_err)
+    assert terms.p_value == pytest.approx(2 * norm.sf(np.abs(terms.difference) / terms.std_err))
+    assert [label for label, differs in zip(terms.labels, found.differ(terms), strict=True) if differs] == ["bmi"]
+    assert terms.lower[1] < 0.3 < terms.upper[1]
+    text = found.summary()
+    assert "1 of 3 coefficients of the regression of pressure differs" in text
+    assert all(f"  {label}" in text for label in terms.labels), "all of what was asked for is listed"
+    frame = found.to_frame()
+    assert frame[frame["what"] == "coefficient"]["of"].iloc[0] == "bmi", "the surest first"
+    wider = gv.compare(one, other, outcome="pressure", on=["bmi", "age"], overlap=True).coefficients
+    assert wider.std_err == pytest.approx(tables[0].terms.std_err + tables[1].terms.std_err)
+    assert gv.compare(one, other).coefficients is None
+
+
+def test_what_has_no_interval_in_a_group_is_compared_without_one():
+    values, sds = (
+        (np.array([1.0, 2.0, 3.0]), np.array([4.0, 2.0, 3.0])),
+        np.array([[0.1, np.nan, 0.1], [0.1, 0.1, 0.1]]),
+    )
+    found = _subtract(
+        "coefficient", ("x", "y", "z"), *zip(values, sds, strict=True), lambda v: v, level=0.9, overlap=False
+    )
+    assert np.isnan(found.p_value).tolist() == np.isnan(found.q_value).tolist() == [False, True, False]
+    assert found.q_value[0] == pytest.approx(2 * found.p_value[0]), "of the two that are known"
+    assert found.global_p_value == found.q_value[0]
+
+
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+def test_the_notes_of_a_regression_name_its_group(one):
+    rows = gv.simulate.gaussian_rows(APART, 250, random_state=5)
+    poor = gv.release(rows, domain=DOMAIN, budget=gv.Budget(0.1, 1e-6), random_state=5)
+    found = gv.compare(one, poor, names=("many", "few"), outcome="age")
+    assert np.isnan(found.coefficients.p_value).all()
+    assert found.coefficients.global_p_value == 1.0
+    assert "few: No intervals" in found.summary()
+    assert "(no interval)" in found.summary()
+
+
+def test_networks_and_their_difference_have_one_layout(one, other, monkeypatch):
+    found = gv.compare(one, other, names=("a & b", "after"))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    tag = "{http://www.w3.org/2000/svg}"
+    root = ElementTree.fromstring(found.plot().svg)
+    titles = [text.text for text in root.iter(f"{tag}text") if text.get("class") == "title"]
+    assert titles == ["a & b", "after", "after \N{MINUS SIGN} a & b: 1 pair differs"]
+    nodes = [(node.get("cx"), node.get("cy")) for node in root.iter(f"{tag}circle")]
+    assert nodes[:4] == nodes[4:8] == nodes[8:]
+    assert len(set(nodes)) == 4
+    edges = [line.find(f"{tag}title").text for line in root.iter(f"{tag}line")]
+    assert edges[-1].startswith("bmi — pressure: +0."), "the only pair that differs"
+    assert sum(edge.startswith("bmi — pressure") for edge in edges) == 2, "in one group, and in the difference"
+    assert sum(edge.startswith("age — bmi") for edge in edges) == 2, "in both groups"
+
+
+def test_the_same_picture_with_matplotlib(one, other):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    figure = gv.compare(one, other, names=("$before", "after")).plot()
+    assert [axes.get_title() for axes in figure.axes][:2] == [r"\$before", "after"]
+    figure.canvas.draw()
+    matplotlib.pyplot.close(figure)
+
+
 def test_what_does_not_mean_the_same_is_refused(one):
     wider = released(APART, 3, domain=gv.Domain(columns=NAMES, bounds=(-8, 8)))
     renamed = released(APART, 3, domain=gv.Domain(columns=NAMES[::-1], bounds=(-6, 6)))
@@ -154,6 +228,8 @@ def test_without_intervals_the_reason_is_given():
     assert found.partial_correlations is None
     assert found.smallest_difference is None
     assert found.reason in found.summary()
+    with pytest.raises(gv.exceptions.InvalidParameter, match="no networks to draw"):
+        found.plot()
 
 
 @pytest.mark.parametrize(
@@ -164,6 +240,9 @@ def test_without_intervals_the_reason_is_given():
         ({"level": 1.0}, "level must be"),
         ({"fdr": 0.0}, "fdr must be"),
         ({"overlap": "no"}, "overlap must be"),
+        ({"on": ["age"]}, "on needs an outcome"),
+        ({"outcome": "weight"}, "outcome must be"),
+        ({"outcome": "age", "on": ["age"]}, "not the outcome"),
     ],
 )
 def test_parameters_are_checked(one, other, options, match):

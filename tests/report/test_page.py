@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil.report.graph_layout import place_nodes
+from graphveil._graph_layout import place_nodes
 from graphveil.report.page import report_html
 from graphveil.report.privacy_card import max_guess_accuracy, privacy_card
 from graphveil.report.report_data import collect_report_data

@@ -21,6 +21,7 @@ __all__ = [
     "require_file",
     "require_named_file",
     "require_writable",
+    "split_columns",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -87,3 +88,13 @@ def require_named_file(path: Path) -> Path:
 def expand_home(path: Path) -> Path:
     """``~`` is the home folder, also where a shell does not say so (``--ledger=~/x.db``)."""
     return Path(os.path.expanduser(path))
+
+
+def split_columns(given: str, names: tuple[str, ...]) -> list[str]:
+    """Names between commas; a name that has a comma itself is found where it is one of the columns."""
+    found, rest = [], given.split(",")
+    while rest:
+        longest = next((k for k in range(len(rest), 0, -1) if ",".join(rest[:k]).strip() in names), 1)
+        found.append(",".join(rest[:longest]).strip())
+        rest = rest[longest:]
+    return found

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil._files import write_file
-from graphveil.report.escaping import cell_text, xml_text
+from graphveil._html import xml_text
+from graphveil.report.escaping import cell_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,9 +136,16 @@ def _npz(network: FittedNetwork) -> bytes:
 
 
 def _svg(network: FittedNetwork) -> bytes:
-    from graphveil.report.network_svg import network_svg
+    from graphveil._network_plot import Panel, common_places, networks_svg
 
-    return network_svg(network.names, network.edges).encode()
+    number = {name: k for k, name in enumerate(network.names)}
+    weights, said, unsure = (np.zeros((len(number), len(number))) for _ in range(3))
+    for edge in network.edges:
+        i, j = sorted((number[edge["source"]], number[edge["target"]]))
+        weights[i, j] = weights[j, i] = edge["weight"]
+        said[i, j], unsure[i, j] = edge.get("estimate", edge["weight"]), edge.get("could_be_noise", False)
+    panel = Panel("", weights, unsure.astype(bool), said)
+    return networks_svg(network.names, [panel], common_places([weights])).encode()
 
 
 @dataclass(frozen=True)

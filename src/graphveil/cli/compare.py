@@ -2,23 +2,30 @@
 
 import json
 import re
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._arguments import AsJson, Number, require_file, require_writable
+from graphveil.cli._arguments import AsJson, Number, require_file, require_writable, split_columns
 from graphveil.cli._errors import CliError, command
 from graphveil.cli._output import echo, emit, one_line, progress_bar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from graphveil.inference.comparison import Comparison
 
 __all__ = ["compare"]
 
-_NUMBERS = ("first", "second", "difference", "lower", "upper", "p_value", "q_value")
+_NUMBERS = ("first", "second", "difference", "lower", "upper", "std_err", "p_value", "q_value")
 _HEAD = ",".join(("what", "of", *_NUMBERS, "differs"))
-_LIKE = {".csv": re.compile(_HEAD.encode() + b"\n"), ".json": re.compile(rb'\{"compared": ')}
+_LIKE = {
+    ".csv": re.compile(_HEAD.encode() + b"\n"),
+    ".json": re.compile(rb'\{"compared": '),
+    ".svg": re.compile(rb"<!-- graphveil -->\n<svg "),
+}
 
 
 @command
@@ -26,7 +33,12 @@ def compare(
     first: Annotated[Path, typer.Argument(help="A release of one group.")],
     second: Annotated[Path, typer.Argument(help="A release of another, with the same columns and bounds.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A .csv or .json file to write all differences to.")
+        Path | None,
+        typer.Option("--output", "-o", help="A .csv or .json file for all differences, or a .svg file for a picture."),
+    ] = None,
+    outcome: Annotated[str | None, typer.Option(help="Compare a regression too: the column to explain.")] = None,
+    on: Annotated[
+        str | None, typer.Option(help="The columns to explain it by, separated by commas; all others by default.")
     ] = None,
     fdr: Annotated[float, Number(help="False discovery rate at which numbers are said to differ.")] = 0.1,
     overlap: Annotated[
@@ -34,11 +46,12 @@ def compare(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two releases: partial correlations, means and standard deviations. Free, and needs no records.
+    """Compare two releases: networks, means, standard deviations, a regression. Free, and needs no records.
 
-    Unless --overlap is given, you state that nobody has records in both.
+    Unless --overlap is given, you state that nobody has records in both. A .svg file shows both networks and what they
+    differ by, on one layout.
 
-    Example: graphveil compare men.release women.release -o differences.csv
+    Example: graphveil compare men.release women.release --outcome bmi --on age -o differences.csv
     """
     from graphveil.inference.comparison import compare as make
     from graphveil.released.release import Release
@@ -51,7 +64,8 @@ def compare(
     releases = [Release.load(require_file(path)) for path in (first, second)]
     names = (first.stem, second.stem) if first.stem != second.stem else ("a", "b")
     with progress_bar("Comparing", as_json):
-        found = make(*releases, names=names, fdr=fdr, overlap=overlap)
+        columns = None if on is None else split_columns(on, releases[0].column_names)
+        found = make(*releases, outcome=outcome, on=columns, names=names, fdr=fdr, overlap=overlap)
     if output is not None:
         _write(found, output)
     facts = _facts(found) | ({} if output is None else {"differences": str(output)})
@@ -74,6 +88,8 @@ def _facts(found: "Comparison") -> dict[str, Any]:
         "overlap": found.overlap,
         "fdr": found.fdr,
         **counts,
+        "outcome": found.outcome,
+        "notes": list(found.notes),
         "smallest_difference": found.smallest_difference,
         "reason": found.reason,
     }
@@ -81,18 +97,36 @@ def _facts(found: "Comparison") -> dict[str, Any]:
 
 def _write(found: "Comparison", path: Path) -> None:
     from graphveil._files import write_file
+
+    kind = path.suffix.lower()
+    encode = {".csv": _encode_csv, ".json": _encode_json, ".svg": _encode_svg}[kind]
+    write_file(path, encode(found).encode(), _LIKE[kind])
+
+
+def _rows(found: "Comparison") -> "Iterator[dict[str, Any]]":
+    """Every number; None for what is not known."""
+    for kind in found.kinds:
+        for k, label in enumerate(kind.labels):
+            numbers = {name: float(getattr(kind, name)[k]) for name in _NUMBERS}
+            known = {name: None if isnan(number) else number for name, number in numbers.items()}
+            yield {"what": kind.what, "of": label, **known, "differs": bool(found.differ(kind)[k])}
+
+
+def _encode_json(found: "Comparison") -> str:
+    content = _facts(found) | {"differences": [*_rows(found)]}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _encode_csv(found: "Comparison") -> str:
     from graphveil.report.escaping import cell_text
 
-    rows: list[dict[str, Any]] = [
-        {"what": kind.what, "of": kind.labels[k]}
-        | {name: float(getattr(kind, name)[k]) for name in _NUMBERS}
-        | {"differs": bool(found.differ(kind)[k])}
-        for kind in found.kinds
-        for k in range(len(kind.labels))
-    ]
-    if path.suffix.lower() == ".json":
-        text = json.dumps(_facts(found) | {"differences": rows}, ensure_ascii=False, allow_nan=False) + "\n"
-    else:
-        cells = [[row["what"], cell_text(row["of"]), *map(str, list(row.values())[2:])] for row in rows]
-        text = "\n".join([_HEAD, *map(",".join, cells), ""])
-    write_file(path, text.encode(), _LIKE[path.suffix.lower()])
+    lines = [_HEAD]
+    for what, label, *numbers in (row.values() for row in _rows(found)):
+        lines.append(",".join([what, cell_text(label), *("" if cell is None else str(cell) for cell in numbers)]))
+    return "\n".join([*lines, ""])
+
+
+def _encode_svg(found: "Comparison") -> str:
+    from graphveil._network_plot import networks_svg
+
+    return networks_svg(found.columns, *found.panels, 440, 400)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graphveil.cli._arguments import AsJson, Number, require_file
+from graphveil.cli._arguments import AsJson, Number, require_file, split_columns
 from graphveil.cli._errors import command
 from graphveil.cli._output import echo, emit
 
@@ -35,7 +35,7 @@ def regress(
 
     file = None if output is None else ResultFile.at(output)
     found = Release.load(require_file(release))
-    fitted = regression(found, outcome, None if on is None else _columns(on, found.column_names), level=level)
+    fitted = regression(found, outcome, None if on is None else split_columns(on, found.column_names), level=level)
     table, facts = fitted.table(), fitted.to_dict()
     said = table.to_text()
     if file is not None:
@@ -43,13 +43,3 @@ def regress(
         facts = {"file": str(file.path), **facts}
         said = f"{said}\n\nTable: {file.path}"
     emit(as_json, facts, lambda out: echo(out, said), kept=file is not None)
-
-
-def _columns(given: str, names: tuple[str, ...]) -> list[str]:
-    """Names between commas; a name that has a comma itself is found where it is one of the columns."""
-    found, rest = [], given.split(",")
-    while rest:
-        longest = next((k for k in range(len(rest), 0, -1) if ",".join(rest[:k]).strip() in names), 1)
-        found.append(",".join(rest[:longest]).strip())
-        rest = rest[longest:]
-    return found

@@ -1,4 +1,4 @@
-"""Do two groups differ? Means, standard deviations and partial correlations of two releases, side by side.
+"""Do two groups differ? Means, standard deviations, partial correlations and regressions of two releases, side by side.
 
 Two releases of different people have independent errors, so on a scale on which each is about Gaussian (Fisher's z of a
 correlation, the logarithm of a standard deviation) the variance of a difference is the sum of both. That gives a score
@@ -9,7 +9,7 @@ and its p-value. The interval of a difference in the units of the table comes fr
 which keeps the asymmetry that intervals of correlations and of standard deviations have (Zou 2007).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 
 from graphveil import _validation
 from graphveil._html import facts_html
+from graphveil._network_plot import Panel, common_places, plot_networks
+from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
+from graphveil.inference.regression import Regression, regression
 from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import Estimate, recover
@@ -47,17 +50,21 @@ class Differences:
     Attributes
     ----------
     what : str
-        "mean", "standard deviation" or "partial correlation".
+        "mean", "standard deviation", "partial correlation" or "coefficient".
     labels : tuple of str
-        Of each number: a column, or two joined by a dash.
+        Of each number: a column, two joined by a dash, or a term of the regression.
     first, second : arrays
         The numbers of both groups.
     difference, lower, upper : arrays
         The second minus the first, and its interval.
+    std_err : array
+        Standard error of the difference; of one with an uneven interval, that of an even one of the same length.
     p_value : array
         Probability of a difference at least this large if there were none.
     q_value : array
         The smallest false discovery rate at which it would be selected (Benjamini and Hochberg 1995).
+
+    Where one of the groups has no interval, these are NaN, and the notes of the comparison say why.
     """
 
     what: str
@@ -67,13 +74,14 @@ class Differences:
     difference: Vector
     lower: Vector
     upper: Vector
+    std_err: Vector
     p_value: Vector
     q_value: Vector
 
     @property
     def global_p_value(self) -> float:
         """Probability of differences this large if both groups were alike in all of these numbers (Simes 1986)."""
-        return float(self.q_value.min(initial=1.0))
+        return float(np.fmin.reduce(self.q_value, initial=1.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +99,14 @@ class Comparison:
         Of every column.
     partial_correlations : Differences or None
         Of every pair of columns in the order of ``np.triu_indices(p, 1)``; None if there is a ``reason``.
+    coefficients : Differences or None
+        Of the terms of one regression in both groups, the intercept first; None if no ``outcome`` was asked for.
+    outcome : str or None
+        What that regression explains.
+    networks : pair of (p, p) arrays or None
+        Partial correlations of both groups, zero where noise could have made them; None if there is a ``reason``.
+    notes : tuple of str
+        What a reader must know, such as why a coefficient has no interval in a group.
     reason : str or None
         Why there are no partial correlations with intervals.
     smallest_difference : float or None
@@ -108,6 +124,10 @@ class Comparison:
     means: Differences | None
     standard_deviations: Differences
     partial_correlations: Differences | None
+    coefficients: Differences | None
+    outcome: str | None
+    networks: tuple[Matrix, Matrix] | None
+    notes: tuple[str, ...]
     reason: str | None
     smallest_difference: float | None
     level: float
@@ -118,7 +138,7 @@ class Comparison:
     @property
     def kinds(self) -> tuple[Differences, ...]:
         """All kinds of numbers that were compared."""
-        found = (self.partial_correlations, self.means, self.standard_deviations)
+        found = (self.coefficients, self.partial_correlations, self.means, self.standard_deviations)
         return tuple(kind for kind in found if kind is not None)
 
     def differ(self, kind: Differences) -> NDArray[np.bool_]:
@@ -134,6 +154,26 @@ class Comparison:
             numbers = {name: getattr(kind, name) for name in _NUMBERS}
             parts.append(pd.DataFrame({"what": kind.what, "of": kind.labels, **numbers, "differs": self.differ(kind)}))
         return pd.concat(parts).sort_values("p_value", kind="stable", ignore_index=True)
+
+    def plot(self) -> Any:
+        """Both networks and what they differ by, on one layout: a figure of matplotlib, or SVG without it.
+
+        The networks have the edges that noise is unlikely to have made, the third panel the pairs that ``differ``.
+        """
+        return plot_networks(self.columns, *self.panels)
+
+    @property
+    def panels(self) -> tuple[tuple[Panel, ...], Matrix]:
+        """What is drawn: both networks and their difference, and places that suit both."""
+        if self.networks is None or self.partial_correlations is None:
+            raise InvalidParameter(f"there are no networks to draw. {self.reason}")
+        apart = np.zeros((len(self.columns), len(self.columns)))
+        chosen = np.where(self.differ(self.partial_correlations), self.partial_correlations.difference, 0.0)
+        apart[np.triu_indices(len(apart), 1)] = chosen
+        count, (a, b) = np.count_nonzero(chosen), self.names
+        what = f"{b} − {a}: {count} {'pair differs' if count == 1 else 'pairs differ'}"
+        panels = (Panel(a, self.networks[0]), Panel(b, self.networks[1]), Panel(what, apart + apart.T))
+        return panels, common_places(self.networks)
 
     def summary(self) -> str:
         """The comparison in words: one paragraph for each kind of number."""
@@ -151,6 +191,8 @@ class Comparison:
             said.append("")
             said.append(self._verdict(kind))
             said += self._list(kind)
+        if self.notes:
+            said += ["", *self.notes]
         if self.reason is not None:
             said += ["", f"No partial correlations are compared. {self.reason}"]
         if self.smallest_difference is not None:
@@ -173,12 +215,17 @@ class Comparison:
     def _verdict(self, kind: Differences) -> str:
         count, several = int(self.differ(kind).sum()), len(kind.labels)
         name = kind.what if several == 1 else f"{kind.what}s"
+        if kind is self.coefficients:
+            name = f"{name} of the regression of {self.outcome}"
         return (
             f"{count} of {several} {name} {'differs' if count == 1 else 'differ'} at a false discovery rate of "
             f"{self.fdr:g} (all alike: p = {kind.global_p_value:.2g})."
         )
 
     def _surest(self, kind: Differences) -> list[int]:
+        """Those that a summary lists: all coefficients, since they were asked for, and of others what differs."""
+        if kind is self.coefficients:
+            return [*range(len(kind.labels))]
         chosen = np.flatnonzero(self.differ(kind))
         return [int(k) for k in chosen[np.argsort(kind.p_value[chosen], kind="stable")][:_SHOWN]]
 
@@ -187,9 +234,13 @@ class Comparison:
         width = max((len(kind.labels[k]) for k in surest), default=0)
         return [
             f"  {kind.labels[k]:{width}}  {kind.first[k]:.4g} and {kind.second[k]:.4g}: {kind.difference[k]:+.3g} "
-            f"({self.level:.0%} interval {kind.lower[k]:+.3g} to {kind.upper[k]:+.3g}), p = {kind.p_value[k]:.2g}"
+            + ("(no interval)" if np.isnan(kind.p_value[k]) else self._interval(kind, k))
             for k in surest
         ]
+
+    def _interval(self, kind: Differences, k: int) -> str:
+        ends = f"{self.level:.0%} interval {kind.lower[k]:+.3g} to {kind.upper[k]:+.3g}"
+        return f"({ends}), p = {kind.p_value[k]:.2g}"
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.differ(kind).sum()} of {len(kind.labels)} {kind.what}s" for kind in self.kinds)
@@ -211,17 +262,22 @@ def compare(
     a: Release,
     b: Release,
     *,
+    outcome: str | int | None = None,
+    on: Sequence[str | int] | None = None,
     names: tuple[str, str] | None = None,
     level: float = 0.95,
     fdr: float = 0.1,
     overlap: bool = False,
 ) -> Comparison:
-    """Compare two releases: means, standard deviations and partial correlations, with intervals. Free.
+    """Compare two releases: means, standard deviations, partial correlations, a regression, with intervals. Free.
 
     Parameters
     ----------
     a, b : Release
         Of the same columns with the same bounds.
+    outcome, on : optional
+        A regression to compare, as in :func:`graphveil.regression`: the column to explain, and those to explain it by
+        (by default, all others).
     names : pair of str, optional
         What the groups are called. Default: their levels, for releases made with ``by``; otherwise "a" and "b".
     level : float, default 0.95
@@ -257,9 +313,18 @@ def compare(
     edges = [Analysis(*pair).find_intervals(level) for pair in zip((a, b), estimates, strict=True)]
     reason = next((found.reason for found in edges if found.reason is not None), None)
     columns, subtract = a.column_names, partial(_subtract, level=level, overlap=overlap)
-    correlations = None
+    correlations = networks = None
     if reason is None:
         correlations = subtract("partial correlation", _pairs(columns), _scores(edges[0]), _scores(edges[1]), np.tanh)
+        networks = _network(edges[0], fdr), _network(edges[1], fdr)
+    coefficients, fitted = None, None
+    notes: tuple[str, ...] = ()
+    if outcome is not None:
+        fitted = regression(a, outcome, on, level=level), regression(b, outcome, on, level=level)
+        coefficients = subtract("coefficient", fitted[0].names, _terms(fitted[0]), _terms(fitted[1]), _identity)
+        notes = tuple(f"{name}: {note}" for name, part in zip(called, fitted, strict=True) for note in part.notes)
+    elif on is not None:
+        raise InvalidParameter("on needs an outcome: the column that these columns explain.")
     means = None
     if a.augment is not None:
         means = subtract("mean", columns, _means(estimates[0]), _means(estimates[1]), _identity)
@@ -271,6 +336,10 @@ def compare(
             "standard deviation", columns, _log_sds(estimates[0]), _log_sds(estimates[1]), np.exp
         ),
         partial_correlations=correlations,
+        coefficients=coefficients,
+        outcome=None if fitted is None else fitted[0].outcome,
+        networks=networks,
+        notes=notes,
         reason=reason,
         smallest_difference=None if reason is not None else _smallest_difference(*edges, overlap=overlap),
         level=level,
@@ -332,6 +401,10 @@ def _log_sds(found: Estimate) -> tuple[Vector, Vector]:
     return np.log(variance) / 2.0, found.variance_sd / variance / 2.0
 
 
+def _terms(fitted: Regression) -> tuple[Vector, Vector]:
+    return fitted.terms.value, fitted.terms.std_err
+
+
 def _scores(edges: EdgeIntervals) -> tuple[Vector, Vector]:
     pairs = np.triu_indices(len(edges.estimate), 1)
     return edges.fisher_z[pairs], edges.fisher_z_sd[pairs]
@@ -357,17 +430,26 @@ def _subtract(
     b_low, b_value, b_high = (back(b + far * b_sd) for far in (-reach, 0.0, reach))
     difference = b_value - a_value
     p_value = np.asarray(2.0 * norm.sf(np.abs(b - a) / add(a_sd, b_sd)))
+    q_value, known = p_value.copy(), ~np.isnan(p_value)
+    q_value[known] = false_discovery_control(p_value[known]) if known.any() else 1.0
+    lower = difference - add(b_value - b_low, a_high - a_value)
+    upper = difference + add(b_high - b_value, a_value - a_low)
     return Differences(
         what=what,
         labels=labels,
         first=a_value,
         second=b_value,
         difference=difference,
-        lower=difference - add(b_value - b_low, a_high - a_value),
-        upper=difference + add(b_high - b_value, a_value - a_low),
+        lower=lower,
+        upper=upper,
+        std_err=(upper - lower) / (2.0 * reach),
         p_value=p_value,
-        q_value=np.asarray(false_discovery_control(p_value)) if p_value.size else p_value,
+        q_value=q_value,
     )
+
+
+def _network(edges: EdgeIntervals, fdr: float) -> Matrix:
+    return np.where(edges.select(fdr), edges.estimate, 0.0)
 
 
 def _addition(overlap: bool) -> np.ufunc:

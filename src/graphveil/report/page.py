@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._files import write_file
+from graphveil._graph_layout import place_nodes
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, interval_chart, spectrum_chart
-from graphveil.report.graph_layout import place_nodes
 from graphveil.report.privacy_card import PrivacyCard, privacy_card
 from graphveil.report.report_data import Content, collect_report_data
 from graphveil.spec.forecast import Forecast

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil._graph_layout import neighbourly_order
 from graphveil._random import generator_for
 from graphveil._typing import Matrix
 from graphveil.exceptions import PrivacyWarning
@@ -21,7 +22,7 @@ from graphveil.recovery.network import Network
 from graphveil.released.release import Release
 from graphveil.spec.rounding import format_exact
 
-__all__ = ["MOST_OUTCOMES", "Content", "Spectrum", "collect_report_data", "neighbourly_order"]
+__all__ = ["MOST_OUTCOMES", "Content", "Spectrum", "collect_report_data"]
 
 
 _LEVEL, _FDR = 0.95, 0.1
@@ -120,19 +121,6 @@ def _regressions(release: Release) -> list[Regression]:
         return []
     moments = moments_of(release)
     return [fit_regression(moments, k, [j for j in range(p) if j != k], _LEVEL) for k in range(p)]
-
-
-def neighbourly_order(strength: Matrix) -> NDArray[np.intp]:
-    """Leaves of a tree of average links, turned so that neighbours are alike."""
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    if len(strength) < 3:
-        return np.arange(len(strength))
-    apart = 1.0 - np.abs(strength)
-    np.fill_diagonal(apart, 0.0)
-    tree = linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
-    return np.asarray(leaves_list(tree), dtype=np.intp)
 
 
 def _spectrum(found: Estimate, release: Release) -> Spectrum:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["place_nodes"]
+__all__ = ["neighbourly_order", "place_nodes"]
 
 _STEPS = 250
 
@@ -41,3 +41,16 @@ def place_nodes(weights: NDArray[np.float64], order: NDArray[np.intp]) -> NDArra
     # Partly by rank: a node far out must not press all others into a corner.
     rank = position.argsort(axis=0).argsort(axis=0) / (p - 1)
     return np.asarray(0.55 * (position - low) / np.maximum(high - low, 1e-9) + 0.45 * rank)
+
+
+def neighbourly_order(strength: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Leaves of a tree of average links, turned so that neighbours are alike."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(strength) < 3:
+        return np.arange(len(strength))
+    apart = 1.0 - np.abs(strength)
+    np.fill_diagonal(apart, 0.0)
+    tree = linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
+    return np.asarray(leaves_list(tree), dtype=np.intp)
