@@ -15,10 +15,7 @@ Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
-from fractions import Fraction
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from graphveil._memory import check_memory
 from graphveil.exceptions import SourceError
@@ -29,52 +26,32 @@ from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.events import GaussianStep, ReleaseEvent
-from graphveil.spec.grouping import Grouping
+from graphveil.spec.events import GaussianStep
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Query, RowCount
-from graphveil.spec.rounding import float_round_up
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
 
     from graphveil.privacy.noise import NoiseSource
     from graphveil.rows.sources import RowSource
     from graphveil.rows.statistic import Statistic
     from graphveil.rows.streaming import StreamedMoments
-    from graphveil.spec.grouping import Level
+    from graphveil.spec.options import By, ReleaseKeywords
     from graphveil.spec.row_space import RowSpace
+
+    Rows = RowSource | StreamedMoments
 
 __all__ = ["release"]
 
 
-if TYPE_CHECKING:
-    _By = str | Mapping[str, Sequence[Level]]
-
-    class _Options(TypedDict, total=False):
-        assume_centered: bool
-        adaptive: bool
-        labels: Labels | None
-        person: Any
-        mechanism: str
-        allow_unproven: bool
-        ledger: LedgerLike | None
-        dataset: str | None
-        key: str | None
-        progress: Callable[[int], None] | None
-        random_state: int | None
-
-
 @overload
 def release(
-    source: Any, *, domain: Domain, budget: Budget, by: None = None, **options: "Unpack[_Options]"
+    source: Any, *, domain: Domain, budget: Budget, by: None = None, **options: "Unpack[ReleaseKeywords]"
 ) -> Release: ...
 @overload
 def release(
-    source: Any, *, domain: Domain, budget: Budget, by: "_By", **options: "Unpack[_Options]"
+    source: Any, *, domain: Domain, budget: Budget, by: "By", **options: "Unpack[ReleaseKeywords]"
 ) -> GroupedRelease: ...
 def release(
     source: Any,
@@ -85,7 +62,7 @@ def release(
     adaptive: bool = True,
     labels: Labels | None = None,
     person: Any = None,
-    by: "_By | None" = None,
+    by: "By | None" = None,
     mechanism: str = "default",
     allow_unproven: bool = False,
     ledger: LedgerLike | None = None,
@@ -108,24 +85,20 @@ def release(
     budget : Budget
         The guarantee to provide.
     assume_centered : bool, default False
-        Assume rows with mean zero, and release no mean. Bounds then scale rows without shifting them, and must contain
-        zero.
+        Assume rows with mean zero, and release no mean. Bounds must contain zero, and scale rows without shifting them.
     adaptive : bool, default True
-        Spend the budget in several rounds of one event: later rounds centre, whiten and clip the rows as earlier
-        answers suggest. This reads the rows about eight times, and is far more accurate if there are enough rows. If
-        False, release one noisy second moment.
+        Spend the budget in several rounds, of which later ones centre, whiten and clip rows as earlier answers suggest:
+        far more accurate, in about eight passes over the rows. If False, release one noisy second moment.
     labels : Labels, optional
         Release class counts and class means too, in one round (``adaptive=False``).
     person : array or series, optional
         Whose row each row is, where the source has no column of it; otherwise ``Domain(person="patient_id")``.
     by : str or mapping, optional
-        Release each group of a table by itself, for one charge: the name of a :class:`~graphveil.Category` of the
-        domain, or a column and its declared levels, ``{"arm": ["A", "B"]}``. The guarantee then protects a record
-        within its group; who belongs to which group is public. Records of other levels are in no group. With an array,
-        the source is a pair ``(rows, levels)``.
+        Release each group by itself, for one charge: the name of a :class:`~graphveil.Category` of the domain, or a
+        column and its declared levels, ``{"arm": ["A", "B"]}``; with an array, the source is a pair ``(rows, levels)``.
+        The guarantee protects a record within its group: membership is public. Other levels are in no group.
     mechanism : {"default", "paper"}
-        "paper" is the noise of the paper's Algorithm 1 exactly as printed, for comparison: more noise for the same
-        guarantee.
+        "paper" is the noise of the paper's Algorithm 1 as printed, for comparison: more, for the same guarantee.
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
     ledger, dataset : Ledger and str, optional
@@ -133,12 +106,11 @@ def release(
         object with a method ``charge(dataset, event)``.
     key : str, optional
         A name for this release in the ledger. Called again with the same key and parameters, it returns the stored
-        release, reads nothing and charges nothing, so an interrupted script can be run again. Other parameters are an
-        error; other rows are not noticed, since nothing about them is kept. If a release was charged and lost, its key
-        stays spent.
+        release, reads nothing and charges nothing. Other parameters are an error; other rows are not noticed, since
+        nothing about them is kept. If a release was charged and lost, its key stays spent.
     progress : callable, optional
-        Called with the number of rows read so far; starts again with every pass over the rows. Engines (Dask, Spark)
-        report when a pass is complete. Do not publish these numbers: they reveal how long the records of a file are.
+        Called with the number of rows read so far in each pass; engines (Dask, Spark) report complete passes. Do not
+        publish these numbers: they reveal how long the records of a file are.
     random_state : int, optional
         None draws from the operating system's entropy. An int is for simulation only: the result is marked as seeded
         and not private, and charged as μ = ∞.
@@ -163,15 +135,10 @@ def release(
     >>> print(out.guarantee)
     (1, 1e-06)-differentially private against replacing one record; the number of records, 5000, is public.
     """
-    if person is not None:
-        domain = replace(domain, person=domain.person or "person")
-    groups: Any = by
-    if isinstance(by, str):
-        groups, domain = Grouping.of_category(by, domain)
     asked = (assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
-    options = ReleaseOptions(domain, budget, *asked, by=None if by is None else Grouping.of(groups))
-    if domain.n_features is not None:
-        check_memory(domain.n_features)
+    options = ReleaseOptions.of(domain, budget, *asked, person=person, by=by)
+    if options.domain.n_features is not None:
+        check_memory(options.domain.n_features)
     account = Account(ledger, dataset, key, options)
     found = account.stored()
     if found is not None:
@@ -180,16 +147,17 @@ def release(
 
     from graphveil.engines import open_rows  # heavy modules load after the cheap refusals
     from graphveil.privacy.noise import noise_source
+    from graphveil.recovery.parameters import software_versions
     from graphveil.strategies import Strategy
 
-    noise, versions = noise_source(options.random_state), dict(_versions())
+    noise, versions = noise_source(options.random_state), dict(software_versions())
     source, domain = open_rows(source, options, person)
     with closing(source):
         check_memory(source.n_features)
         if assume_centered:
             domain.check_contains_zero()
 
-        def ask(rows: "RowSource | StreamedMoments", own: Account | GroupAccount) -> Release:
+        def ask(rows: "Rows", own: Account | GroupAccount) -> Release:
             gate = _Gate(rows, domain, options, own, noise, progress)
             Strategy(gate, options).run()
             return Release(own.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
@@ -206,12 +174,7 @@ def release(
     return made
 
 
-def _ask_groups(
-    source: "RowSource | StreamedMoments",
-    account: Account,
-    seeded: bool,
-    ask: "Callable[[RowSource, GroupAccount], Release]",
-) -> GroupedRelease:
+def _ask_groups(source: "Rows", account: Account, seeded: bool, ask: "Callable[..., Release]") -> GroupedRelease:
     """One release of each group: all groups are counted, then charged once, then drawn one after the other."""
     from graphveil.rows.groups import GroupRows
 
@@ -226,7 +189,7 @@ class _Gate:
 
     def __init__(
         self,
-        source: "RowSource | StreamedMoments",
+        source: "Rows",
         domain: Domain,
         options: ReleaseOptions,
         account: Account | GroupAccount,
@@ -237,7 +200,6 @@ class _Gate:
 
         self.domain, self.answers = domain, list[Answer]()
         self._options, self._account, self._noise = options, account, noise
-        self._several = options.adaptive or domain.wants_private_norm or domain.hides_count
         self._evaluator = Evaluator(source, domain, options.augment, adaptive=options.adaptive, progress=progress)
 
     @property
@@ -265,22 +227,15 @@ class _Gate:
         return answers
 
     def _charge_once(self, first: GaussianStep) -> None:
-        """Charge the whole release: all of the budget where there are several rounds, else what its one step costs."""
-        from graphveil.privacy.calibration import allowed_collisions, analytic_mu, grid_eta_budget
+        """Charge the whole release, before its first draw."""
+        from graphveil.privacy.calibration import whole_release
 
-        options, budget, domain = self._options, self._options.budget, self.domain
-        rounds, n = "adaptive" if options.adaptive else "one", None if domain.hides_count else self.count()
-        collisions = 0.0 if domain.person is None else allowed_collisions(budget, n)
-        mu, eta = analytic_mu(budget), grid_eta_budget(budget, collisions)
-        if not self._several:
-            mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(collisions))
-        facts = (options.mechanism, rounds, n, domain.rows_per_person, domain.neighbours)
-        by_person = domain.person is not None
-        self._account.charge(ReleaseEvent(budget, mu, eta, *facts, seeded=self._noise.seeded, by_person=by_person))
+        n = None if self.domain.hides_count else self.count()
+        self._account.charge(whole_release(self._options, self.domain, n, first, seeded=self._noise.seeded))
 
     def _add_noise(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Answer:
         """Add noise to exact integers; floats are made from the noisy ones only."""
-        from graphveil.privacy.mechanisms import draw_noise
+        from graphveil.privacy.mechanisms import draw_noise, on_lattice
 
         # Drawn first: should the sampler fail, no exact number stands in a variable that a reporter could print.
         drawn = draw_noise(step, self._noise)
@@ -288,22 +243,8 @@ class _Gate:
         factor, values = 1.0 if isinstance(query, RowCount) else query.unit_factor(self.space, self.count()), {}
         try:
             for group in step.groups:
-                noisy = _on_lattice(exact[group.name], step.lattice) + drawn[group.name].astype(object)
+                noisy = on_lattice(exact[group.name], step) + drawn[group.name].astype(object)
                 values[group.name] = noisy.astype(float) * 2.0**step.lattice * factor
         finally:
             exact.clear()  # nor after an interruption here
         return Answer(query, step, factor, values)
-
-
-def _on_lattice(exact: "NDArray[Any]", exponent: int) -> "NDArray[Any]":
-    """Integers in multiples of 2^exponent, rounded down where they are not multiples."""
-    return exact << -exponent if exponent <= 0 else exact >> exponent
-
-
-@cache
-def _versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    from graphveil.recovery.parameters import PROTOCOL
-
-    return {name: version(name) for name in ("graphveil", "numpy", "numba")} | {"recipe": PROTOCOL.version}

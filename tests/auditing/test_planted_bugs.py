@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil import gate
 from graphveil.exceptions import GuaranteeError
 from graphveil.ledger import account
-from graphveil.privacy import mechanisms, noise, sensitivity
+from graphveil.privacy import calibration, mechanisms, noise, sensitivity
 from graphveil.released import release
 from graphveil.rows import accumulators, encoding, people
 from graphveil.spec.events import ReleaseEvent
@@ -138,13 +137,13 @@ def seed_in_every_draw(patch):
 
 
 def first_round_charged_only(patch):
-    charge = gate._Gate._charge_once
+    whole = calibration.whole_release
 
-    def forgetful(self, first):
-        self._several = False
-        charge(self, first)
+    def forgetful(*facts, **seeded):
+        first = facts[-1]
+        return replace(whole(*facts, **seeded), mu=first.mu, eta=first.eta)
 
-    patch.setattr(gate._Gate, "_charge_once", forgetful)
+    patch.setattr(calibration, "whole_release", forgetful)
 
 
 def and_nobody_counts(patch):

@@ -7,8 +7,11 @@ from functools import lru_cache
 
 from graphveil.exceptions import GuaranteeError
 from graphveil.spec.budget import Budget
-from graphveil.spec.events import GaussianStep, NoiseGroup, collision_probability
+from graphveil.spec.domain import Domain
+from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent, collision_probability
 from graphveil.spec.gdp import mu_from_epsilon_delta
+from graphveil.spec.options import ReleaseOptions
+from graphveil.spec.rounding import float_round_up
 
 __all__ = [
     "LARGEST_ETA",
@@ -20,6 +23,7 @@ __all__ = [
     "grid_delta_share",
     "grid_eta_budget",
     "inflate_sensitivity",
+    "whole_release",
 ]
 
 # Share of δ that is kept for the lattice. The rest pays for the Gaussian; 1/1024 of δ changes σ by less than 0.02%.
@@ -74,6 +78,26 @@ def grid_eta_budget(budget: Budget, collisions: float = 0.0) -> float:
     Proof: ``privacy/proofs/lattice.md`` (theorem 4).
     """
     return min(grid_delta_share(budget), max(LARGEST_ETA, 4.0 * collisions))
+
+
+def whole_release(
+    options: ReleaseOptions, domain: Domain, n_samples: int | None, first: GaussianStep, *, seeded: bool
+) -> ReleaseEvent:
+    """What a release is charged: all of its budget where there are several rounds, else what its one step costs.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/composition.md``.
+    """
+    budget, by_person = options.budget, domain.person is not None
+    collisions = allowed_collisions(budget, n_samples) if by_person else 0.0
+    if options.adaptive or domain.wants_private_norm or domain.hides_count:
+        mu, eta = analytic_mu(budget), grid_eta_budget(budget, collisions)
+    else:
+        mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(collisions))
+    rounds = "adaptive" if options.adaptive else "one"
+    facts = (options.mechanism, rounds, n_samples, domain.rows_per_person, domain.neighbours)
+    return ReleaseEvent(budget, mu, eta, *facts, seeded=seeded, by_person=by_person)
 
 
 def inflate_sensitivity(sensitivity: float) -> float:

@@ -11,7 +11,7 @@ free: it is left out, and the rest has noise that is smaller by √2 (``privacy/
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from graphveil.spec.row_space import RowSpace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_room", "draw_noise", "paper_step", "step_for"]
+__all__ = ["check_room", "draw_noise", "on_lattice", "paper_step", "step_for"]
 
 
 def step_for(query: Query, space: RowSpace, rows_per_person: int, mu: float, allowed_eta: float) -> GaussianStep:
@@ -179,6 +179,11 @@ def paper_step(
 def draw_noise(step: GaussianStep, source: NoiseSource) -> "dict[str, NDArray[np.int64]]":
     """Noise for every group of a step, in multiples of 2^``step.lattice``."""
     return {g.name: source.discrete_gaussian(math.ldexp(g.sd, -step.lattice), g.count) for g in step.groups}
+
+
+def on_lattice(integers: "NDArray[Any]", step: GaussianStep) -> "NDArray[Any]":
+    """Integers in the unit of a step's noise, 2^``step.lattice``, rounded down where they are not multiples of it."""
+    return integers << -step.lattice if step.lattice <= 0 else integers >> step.lattice
 
 
 def _integers(values: "NDArray[np.float64]") -> list[int]:

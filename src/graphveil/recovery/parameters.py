@@ -6,8 +6,17 @@ by the protocol that asked for them and by no other. *Open* means chosen on the 
 """
 
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 
-__all__ = ["PROTOCOL", "NormParameters", "ProtocolParameters", "RadiusParameters", "ShrinkageParameters"]
+__all__ = [
+    "PROTOCOL",
+    "NormParameters",
+    "ProtocolParameters",
+    "RadiusParameters",
+    "ShrinkageParameters",
+    "software_versions",
+]
 
 
 @dataclass(frozen=True)
@@ -201,3 +210,9 @@ class ProtocolParameters:
 
 
 PROTOCOL = ProtocolParameters()
+
+
+@cache
+def software_versions() -> tuple[tuple[str, str], ...]:
+    """What a release was made with, and so what can make it again from the same seed: the recipe is the protocol's."""
+    return *((name, version(name)) for name in ("graphveil", "numpy", "numba")), ("recipe", PROTOCOL.version)

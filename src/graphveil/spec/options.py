@@ -1,17 +1,36 @@
 """What is asked for in one call of :func:`graphveil.release`, checked: public parameters alone."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict
 
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
-from graphveil.spec.grouping import Grouping
+from graphveil.spec.grouping import Grouping, Level
 from graphveil.spec.serialization import LATER, Record
 
-__all__ = ["ReleaseOptions"]
+__all__ = ["By", "ReleaseKeywords", "ReleaseOptions"]
+
+By = str | Mapping[str, Sequence[Level]]
+
+
+class ReleaseKeywords(TypedDict, total=False):
+    """The optional parameters of :func:`graphveil.release` but ``by``, which decides what it returns."""
+
+    assume_centered: bool
+    adaptive: bool
+    labels: Labels | None
+    person: Any
+    mechanism: str
+    allow_unproven: bool
+    ledger: Any  # a LedgerLike, of a higher layer
+    dataset: str | None
+    key: str | None
+    progress: Callable[[int], None] | None
+    random_state: int | None
 
 
 @dataclass(frozen=True)
@@ -73,6 +92,16 @@ class ReleaseOptions(Record):
             _require("adaptive", self.adaptive, False, 'with mechanism="paper"')
             if self.domain.wants_private_norm:
                 raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', self.domain.data_norm)
+
+    @classmethod
+    def of(cls, domain: Domain, *asked: Any, person: Any, by: Any) -> "ReleaseOptions":
+        """From the parameters of a call, where people may be an array, and groups a category of the domain."""
+        if person is not None and isinstance(domain, Domain):
+            domain = replace(domain, person=domain.person or "person")
+        if isinstance(by, str):
+            by, domain = Grouping.of_category(by, domain)
+        options = cls(domain, *asked)
+        return options if by is None else replace(options, by=Grouping.of(by))
 
     @property
     def beside(self) -> Augment:
