@@ -154,7 +154,7 @@ def test_totals_beyond_two_to_the_23_rows_and_beyond_int64():
 
 
 def test_second_moment_is_close_to_the_float_one():
-    """Quantisation is harmless: noise-free moments agree with floats to 1e-5 relative."""
+    """Quantization is harmless: noise-free moments agree with floats to 1e-5 relative."""
     rows = np.clip(np.random.default_rng(5).normal(size=(5000, 20)), -3, 3)
     moments, encoder, _ = exact_moments(rows, DOMAINS[0])
     scaled = moments.total().astype(float) * encoder.lattice.unit**2 * 9 / len(rows)

@@ -27,7 +27,7 @@ def partial_correlations(precision: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     precision : array-like of shape (p, p)
-        Symmetric, of positive diagonal; where it is not positive definite a result may exceed 1.
+        Symmetric, with positive diagonal; where it is not positive definite a result may exceed 1.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def partial_correlations(precision: ArrayLike) -> NDArray[np.float64]:
     theta = check_symmetric("precision", precision)
     diagonal = np.diag(theta)
     if (diagonal <= 0).any():
-        raise InvalidParameter.of("precision", "of positive diagonal", f"{len(theta)} x {len(theta)}, not so")
+        raise InvalidParameter.of("precision", "with positive diagonal", f"{len(theta)} x {len(theta)}, not so")
     root = np.sqrt(diagonal)
     correlations: NDArray[np.float64] = 0.0 - theta / np.outer(root, root)  # 0 - 0 is 0, not -0
     np.fill_diagonal(correlations, 1.0)
@@ -178,7 +178,7 @@ class RocCurve:
     Attributes
     ----------
     false_positive_rate : ndarray of shape (k,)
-        Never falling.
+        Non-decreasing.
     true_positive_rate : ndarray of shape (k,)
     """
 

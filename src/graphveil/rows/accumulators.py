@@ -3,7 +3,7 @@
 Guarantee
 ---------
 Every statistic is a sum over rows of a function of one integer row, computed without rounding: the same bits
-whatever the order, the batches, the merges or the threads. Proofs: ``privacy/proofs/quantisation.md``,
+whatever the order, the batches, the merges or the threads. Proofs: ``privacy/proofs/quantization.md``,
 ``privacy/proofs/whitening.md``, ``privacy/proofs/columns.md``.
 """
 

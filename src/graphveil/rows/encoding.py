@@ -17,7 +17,7 @@ subnormal, ±0                       0 (as a difference from the centre)
 unknown or missing label            zeros in place of the one-hot label
 ==================================  ===============================================================================
 
-Proof: ``privacy/proofs/quantisation.md``.
+Proof: ``privacy/proofs/quantization.md``.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -5,7 +5,7 @@ Guarantee
 Entries of an encoded row are integers with Σ k² ≤ 2⁴⁰. The products of 2¹³ such rows and their partial sums, in any
 order and with or without fused multiply-add, are integers of at most 2⁵³, which float64 holds exactly. Larger totals
 are kept in two int64 words, high·2⁴⁰ + low, without any rounding, also when they travel. Proof:
-``privacy/proofs/quantisation.md``.
+``privacy/proofs/quantization.md``.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -5,7 +5,7 @@ Guarantee
 Each partition is counted once or the pass fails: sums carry the numbers of the partitions that they hold, no number may
 come twice, none may be left out, and the rows in the sums must be as many as the engine itself counts. An engine may
 therefore run a partition as often as it likes. Words add without rounding and without overflow, so the total is the one
-that a single process would have found, to the last bit. Proof: ``privacy/proofs/quantisation.md``.
+that a single process would have found, to the last bit. Proof: ``privacy/proofs/quantization.md``.
 
 With a person column the engine brings all rows of a person into one partition, which then knows how many they are. If
 it did not, somebody would count in two, and there would be more people in the sums than the engine counts. Proof:

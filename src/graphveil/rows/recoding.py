@@ -5,7 +5,7 @@ Guarantee
 The new row is a function of its own record alone, for every input bit pattern: only IEEE-exact operations are used, in
 a fixed order, and the logarithm is one of our own that is made of these (those of libraries differ between processors,
 and between the first and the last rows of a block). Of the indicators of a category at most one is 1, the others are 0;
-or all are 1/(number of levels). Proof: ``privacy/proofs/quantisation.md``.
+or all are 1/(number of levels). Proof: ``privacy/proofs/quantization.md``.
 
 ======================================  ========================================================================
 cell                                    becomes

@@ -6,7 +6,7 @@ and returns ``n_samples × p`` rows of mean zero.
 
 - the four models of the paper's section 5.1: `paper_model`, or by name `wishart_precision`, `full_precision`,
   `autoregressive_precision`, `random_sparse_precision`;
-- graphs met in practice, at a condition number of your choice: `hub_precision`, `scale_free_precision`,
+- graphs common in practice, at a condition number of your choice: `hub_precision`, `scale_free_precision`,
   `small_world_precision`, `block_precision`, `band_precision`, and `precision_from_graph` for one of your own;
 - rows: `gaussian_rows`, `student_rows` (heavy tails, same covariance), `lognormal_rows` (skewed, same graph),
   `contaminated_rows` (a few huge ones).

@@ -1,6 +1,6 @@
 """From a graph to a precision matrix of a given condition number.
 
-A symmetric A ≠ 0 of zero diagonal has λ_min(A) < 0 < λ_max(A), for its eigenvalues sum to 0. For any κ > 1 the shift
+A symmetric A ≠ 0 with zero diagonal has λ_min(A) < 0 < λ_max(A), for its eigenvalues sum to 0. For any κ > 1 the shift
 
     α = (λ_max(A) − κ λ_min(A)) / (κ − 1)
 
@@ -27,7 +27,7 @@ def check_condition_number(condition_number: float) -> float:
 
 
 def unit_diagonal_precision(weights: NDArray[np.float64], condition_number: float) -> NDArray[np.float64]:
-    """Return I + A/α of the given condition number; the identity if ``weights`` (A, of zero diagonal) has no edge."""
+    """Return I + A/α of the given condition number; the identity if ``weights`` (A, with zero diagonal) has no edge."""
     p = len(weights)
     if not weights.any():
         return np.eye(p)
@@ -51,7 +51,7 @@ def precision_from_graph(
     Parameters
     ----------
     graph : array-like of shape (p, p)
-        Symmetric; a non-zero entry off the diagonal is an edge, the diagonal is not looked at.
+        Symmetric; a non-zero entry off the diagonal is an edge, the diagonal is ignored.
     condition_number : float, default=10
         Above 1, at most 1e10. The larger, the stronger the edges. A graph without edges gives the identity.
     random_state : int, numpy.random.Generator or None, default=None
@@ -60,7 +60,7 @@ def precision_from_graph(
     Returns
     -------
     ndarray of shape (p, p)
-        Symmetric, positive definite, of unit diagonal.
+        Symmetric, positive definite, with unit diagonal.
 
     Examples
     --------

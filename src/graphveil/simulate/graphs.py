@@ -1,4 +1,4 @@
-"""Precision matrices on the graphs met in practice: hub, scale-free, small-world, block and band.
+"""Precision matrices on graphs common in practice: hub, scale-free, small-world, block and band.
 
 Each is I + A/α at the condition number asked for (see `graphveil.simulate.conditioning`): a unit diagonal, and edges as
 strong as that number allows.
@@ -24,7 +24,7 @@ def hub_precision(
 
     The variables are cut into ``n_hubs`` consecutive groups of equal size, to within one; the first of each is its hub.
     There are p − n_hubs edges. The partial correlations in a star of d leaves have a root mean square below 1/√d
-    (else Θ were not positive definite), so a large hub is hard to find edge by edge.
+    (otherwise Θ would not be positive definite), so a large hub is hard to find edge by edge.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def hub_precision(
     Returns
     -------
     ndarray of shape (p, p)
-        Symmetric, positive definite, of unit diagonal.
+        Symmetric, positive definite, with unit diagonal.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def scale_free_precision(
     Returns
     -------
     ndarray of shape (p, p)
-        Symmetric, positive definite, of unit diagonal, with m(m + 1)/2 + m(p − m − 1) edges.
+        Symmetric, positive definite, with unit diagonal, with m(m + 1)/2 + m(p − m − 1) edges.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def small_world_precision(
     Returns
     -------
     ndarray of shape (p, p)
-        Symmetric, positive definite, of unit diagonal, with p · n_neighbours/2 edges if p > n_neighbours.
+        Symmetric, positive definite, with unit diagonal, with p · n_neighbours/2 edges if p > n_neighbours.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def block_precision(
     Returns
     -------
     ndarray of shape (p, p)
-        Symmetric, positive definite, of unit diagonal, block diagonal (and so is its inverse).
+        Symmetric, positive definite, with unit diagonal, block diagonal (and so is its inverse).
 
     Examples
     --------
@@ -211,7 +211,7 @@ def band_precision(p: int, bandwidth: int = 2, *, condition_number: float = 10.0
     Returns
     -------
     ndarray of shape (p, p)
-        Symmetric, positive definite, of unit diagonal.
+        Symmetric, positive definite, with unit diagonal.
 
     Examples
     --------

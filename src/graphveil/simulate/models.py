@@ -120,7 +120,7 @@ def random_sparse_precision(p: int, random_state: RandomState = None) -> NDArray
     Returns
     -------
     ndarray of shape (p, p)
-        Of unit diagonal and condition number p; the identity in the draws without an edge, which happen for small p
+        With unit diagonal and condition number p; the identity in the draws without an edge, which happen for small p
         (with probability 0.9^(p(p−1)/2)) and which no α brings to condition number p.
 
     Examples
