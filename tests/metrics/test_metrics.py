@@ -375,7 +375,7 @@ def test_bad_matrices_are_refused(function, bad, message):
         (lambda: relative_loss(np.eye(2), np.zeros((2, 2))), "truth must be other than zero"),
         (lambda: entropy_loss(np.eye(2), np.diag([1.0, -1.0])), "truth must be positive definite"),
         (lambda: quadratic_loss(np.eye(2), np.zeros((2, 2))), "truth must be positive definite"),
-        (lambda: partial_correlations(np.diag([1.0, 0.0])), "precision must be of positive diagonal"),
+        (lambda: partial_correlations(np.diag([1.0, 0.0])), "precision must be a matrix with positive diagonal"),
         (lambda: partial_correlations(np.ones((2, 3))), "precision must be a symmetric matrix"),
         (lambda: support_recovery(np.eye(2), np.eye(2), -1.0), "threshold must be a number of at least 0, got -1.0"),
         (lambda: support_recovery(np.eye(2), np.eye(2), math.nan), "threshold must be"),
