@@ -86,7 +86,10 @@ def test_groups_are_released_for_one_charge_and_compared(graphveil, tmp_path):
     ask = ("release", "t.parquet", "--epsilon", 2, "--delta", 1e-6, "--bounds", "bounds.toml", "--dataset", "d")
     said = graphveil(*ask, "--by", "ward=1,2", "-o", "t.release", "--json")
     assert said.code == 0, said.text
+    assert said.json["release"] == "t.release"
     assert said.json["releases"] == ["t-1.release", "t-2.release"]
+    assert graphveil("report", "t.release", "-o", "groups.html").code == 0
+    assert "2 compared with 1" in (tmp_path / "groups.html").read_text()
     assert "who belongs to which group is public" in said.json["guarantee"]
     assert [row["releases"] for row in graphveil("ledger", "show", "--json").json["datasets"]] == [1]
     compared = graphveil("compare", "t-1.release", "t-2.release", "--json").json

@@ -109,10 +109,11 @@ def release(
                 by=None if groups is None else {groups.column: groups.levels},
             )
         parts = [made] if isinstance(made, Release) else [*made.parts]
+        saved: list[Release | GroupedRelease] = [*parts] if isinstance(made, Release) else [made, *parts]
         with deferred():  # nothing that is paid for is lost to an interruption now
-            paths = [_save(part, path, account, as_json) for part, path in zip(parts, outputs, strict=True)]
-            facts: dict[str, Any] = {"guarantee": made.guarantee, "checksum": made.checksum}
-            facts |= {"release": str(paths[0])} if groups is None else {"releases": list(map(str, paths))}
+            paths = [_save(each, path, account, as_json) for each, path in zip(saved, outputs, strict=True)]
+            facts: dict[str, Any] = {"guarantee": made.guarantee, "checksum": made.checksum, "release": str(paths[0])}
+            facts |= {} if groups is None else {"releases": list(map(str, paths[1:]))}
             if account is not None:
                 facts["remaining"] = account.remaining()
             found = [_judge(part) for part in parts]
@@ -145,13 +146,13 @@ def _parse_groups(given: str, domain: "Domain") -> "tuple[Grouping, Domain]":
 
 
 def _name_outputs(output: Path, groups: "Grouping | None") -> list[Path]:
-    """The file itself, or one for each group: ``people.release`` becomes ``people-A.release``, ``people-B.release``."""
+    """The file itself, and beside ``people.release`` one for each group: ``people-A.release``, ``people-B.release``."""
     if groups is None:
         return [output]
     levels = [re.sub(r"[^\w.-]", "_", str(level)) for level in groups.levels]
     if len(set(levels)) < len(levels):
         raise CliError("--by has levels whose files would have the same name: rename one of them.")
-    return [output.with_name(f"{output.stem}-{level}{output.suffix}") for level in levels]
+    return [output, *(output.with_name(f"{output.stem}-{level}{output.suffix}") for level in levels)]
 
 
 def _say(console: "Console", made: "Release | GroupedRelease", below: str) -> None:
@@ -234,7 +235,7 @@ def _once_charged(account: _Account | None, as_json: bool) -> Iterator[None]:
         raise typer.Exit(refuse(as_json, *explain_failure(error, charged=True))) from None
 
 
-def _save(made: "Release", output: Path, account: _Account | None, as_json: bool) -> Path:
+def _save(made: "Release | GroupedRelease", output: Path, account: _Account | None, as_json: bool) -> Path:
     """Where the release was written: it is paid for, so a full disk must not lose it."""
     try:
         made.save(output)

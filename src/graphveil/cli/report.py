@@ -27,14 +27,17 @@ def report(
 ) -> None:
     """Write a report: network, edges with intervals, regressions, centrality, privacy card. Free, and needs no records.
 
+    Of a file with several groups (`graphveil release --by`): their networks side by side, and what differs.
+
     Example: graphveil report patients.release -o report.html
     """
-    from graphveil.released.release import Release
+    from graphveil.released.grouped import read_any_release
+    from graphveil.released.release import read_content
     from graphveil.report.page import PAGE, write_report
 
     output = require_writable(output, PAGE)
     planned = None if forecast is None else _read_forecast(forecast)
-    found = Release.load(require_file(release))
+    found = read_any_release(read_content(require_file(release)), str(release))
     with progress_bar("Fitting the path and judging every edge", as_json):
         write_report(found, output, planned, title=title)
     size = output.stat().st_size

@@ -34,7 +34,7 @@ from graphveil.spec.grouping import GroupEvent
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparison", "Differences", "compare"]
+__all__ = ["Comparison", "Differences", "Side", "compare", "compare_sides"]
 
 Vector = NDArray[np.float64]
 
@@ -309,42 +309,81 @@ def compare(
         raise InvalidParameter.of("names", "two names", names)
     level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
     fdr = _validation.number("fdr", fdr, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
-    estimates = recover(a), recover(b)
-    edges = [Analysis(*pair).find_intervals(level) for pair in zip((a, b), estimates, strict=True)]
-    reason = next((found.reason for found in edges if found.reason is not None), None)
-    columns, subtract = a.column_names, partial(_subtract, level=level, overlap=overlap)
-    correlations = networks = None
-    if reason is None:
-        correlations = subtract("partial correlation", _pairs(columns), _scores(edges[0]), _scores(edges[1]), np.tanh)
-        networks = _network(edges[0], fdr), _network(edges[1], fdr)
-    coefficients, fitted = None, None
-    notes: tuple[str, ...] = ()
-    if outcome is not None:
-        fitted = regression(a, outcome, on, level=level), regression(b, outcome, on, level=level)
-        coefficients = subtract("coefficient", fitted[0].names, _terms(fitted[0]), _terms(fitted[1]), _identity)
-        notes = tuple(f"{name}: {note}" for name, part in zip(called, fitted, strict=True) for note in part.notes)
-    elif on is not None:
+    if outcome is None and on is not None:
         raise InvalidParameter("on needs an outcome: the column that these columns explain.")
-    means = None
-    if a.augment is not None:
-        means = subtract("mean", columns, _means(estimates[0]), _means(estimates[1]), _identity)
+    sides = Side.of(a, called[0], level, outcome, on), Side.of(b, called[1], level, outcome, on)
+    return compare_sides(*sides, fdr=fdr, overlap=overlap)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the groups, with all that is compared: made once for comparisons with several others.
+
+    Attributes
+    ----------
+    release : Release
+    name : str
+    estimate : Estimate
+    edges : EdgeIntervals
+    fitted : Regression or None
+    """
+
+    release: Release
+    name: str
+    estimate: Estimate
+    edges: EdgeIntervals
+    fitted: Regression | None
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        name: str,
+        level: float,
+        outcome: str | int | None = None,
+        on: Sequence[str | int] | None = None,
+    ) -> "Side":
+        """What a release says."""
+        found = recover(release)
+        fitted = None if outcome is None else regression(release, outcome, on, level=level)
+        return cls(release, name, found, Analysis(release, found).find_intervals(level), fitted)
+
+    def network(self, fdr: float) -> Matrix:
+        """Partial correlations, zero where noise could have made them."""
+        return np.where(self.edges.select(fdr), self.edges.estimate, 0.0)
+
+
+def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
+    """The same of two groups that are known to be alike in what their numbers mean."""
+    edges, columns = (a.edges, b.edges), a.release.column_names
+    reason = next((found.reason for found in edges if found.reason is not None), None)
+    subtract = partial(_subtract, level=a.edges.level, overlap=overlap)
+    correlations = coefficients = means = None
+    notes: tuple[str, ...] = ()
+    if reason is None:
+        correlations = subtract("partial correlation", _pairs(columns), _scores(a.edges), _scores(b.edges), np.tanh)
+    if a.fitted is not None and b.fitted is not None:
+        coefficients = subtract("coefficient", a.fitted.names, _terms(a.fitted), _terms(b.fitted), _identity)
+        notes = tuple(
+            f"{name}: {note}" for name, part in ((a.name, a.fitted), (b.name, b.fitted)) for note in part.notes
+        )
+    if a.release.augment is not None:
+        means = subtract("mean", columns, _means(a.estimate), _means(b.estimate), _identity)
     return Comparison(
-        names=(called[0], called[1]),
+        names=(a.name, b.name),
         columns=columns,
         means=means,
-        standard_deviations=subtract(
-            "standard deviation", columns, _log_sds(estimates[0]), _log_sds(estimates[1]), np.exp
-        ),
+        standard_deviations=subtract("standard deviation", columns, _log_sds(a.estimate), _log_sds(b.estimate), np.exp),
         partial_correlations=correlations,
         coefficients=coefficients,
-        outcome=None if fitted is None else fitted[0].outcome,
-        networks=networks,
+        outcome=None if a.fitted is None else a.fitted.outcome,
+        networks=None if reason is not None else (a.network(fdr), b.network(fdr)),
         notes=notes,
         reason=reason,
         smallest_difference=None if reason is not None else _smallest_difference(*edges, overlap=overlap),
-        level=level,
+        level=a.edges.level,
         fdr=fdr,
-        n_eff=(estimates[0].n_eff, estimates[1].n_eff),
+        n_eff=(a.estimate.n_eff, b.estimate.n_eff),
         overlap=overlap,
     )
 
@@ -446,10 +485,6 @@ def _subtract(
         p_value=p_value,
         q_value=q_value,
     )
-
-
-def _network(edges: EdgeIntervals, fdr: float) -> Matrix:
-    return np.where(edges.select(fdr), edges.estimate, 0.0)
 
 
 def _addition(overlap: bool) -> np.ufunc:

@@ -1,13 +1,11 @@
 """The page: one HTML file with its style, its script and its numbers inside, and no way to reach the network."""
 
 import base64
-import hashlib
 import json
 import os
 import re
 from datetime import date
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -17,9 +15,12 @@ from graphveil._files import write_file
 from graphveil._graph_layout import place_nodes
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
+from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, interval_chart, spectrum_chart
-from graphveil.report.privacy_card import PrivacyCard, privacy_card
+from graphveil.report.groups_page import groups_html
+from graphveil.report.page_parts import asset, fill, policy, render_card, render_numbers, render_verdict
+from graphveil.report.privacy_card import privacy_card
 from graphveil.report.report_data import Content, collect_report_data
 from graphveil.spec.forecast import Forecast
 from graphveil.spec.rounding import format_exact
@@ -33,14 +34,18 @@ _UNITS = 10_000  # partial correlations are stored as integers in this unit: Int
 
 
 def write_report(
-    release: Release, path: "str | os.PathLike[str]", forecast: Forecast | None = None, *, title: str | None = None
+    release: Release | GroupedRelease,
+    path: "str | os.PathLike[str]",
+    forecast: Forecast | None = None,
+    *,
+    title: str | None = None,
 ) -> None:
     """Write a report of a release as one HTML file that opens anywhere and loads nothing.
 
     Parameters
     ----------
-    release : Release
-        The only input of the report.
+    release : Release or GroupedRelease
+        The only input of the report. Of several groups it shows the networks on one layout, and what they differ in.
     path : path
         Where to write. An earlier report is replaced; any other file is left alone, with an error.
     forecast : Forecast, optional
@@ -62,24 +67,28 @@ def write_report(
     write_file(path, report_html(release, forecast, title).encode(), PAGE)
 
 
-def report_html(release: Release, forecast: Forecast | None = None, title: str | None = None) -> str:
+def report_html(release: Release | GroupedRelease, forecast: Forecast | None = None, title: str | None = None) -> str:
     """The text of the report; see :func:`write_report`."""
+    if isinstance(release, GroupedRelease):
+        if forecast is not None:
+            raise InvalidParameter("a forecast is of one release: compare it with the report of one group.")
+        return groups_html(release, title)
     given: Any = (release, forecast)
     if not isinstance(given[0], Release):
         raise InvalidParameter.of("release", "a gv.Release", given[0], "Read a file with gv.Release.load(path).")
     if not isinstance(given[1], Forecast | None):
         raise InvalidParameter.of("forecast", "a gv.Forecast", given[1])
     content, card = collect_report_data(release), privacy_card(release)
-    style, script = _asset("page.css"), _asset("page.js")
+    style, script = asset("page.css"), asset("page.js")
     parts = {
-        "policy": _policy(style, script),
+        "policy": policy(style, script),
         "style": style,
         "script": script,
         "data": _data(content),
         "title": escape(title or f"Private network of {len(content.names)} variables"),
         "date": f"{date.today():%-d %B %Y}",
-        "verdict": _render_verdict(card),
-        "card": _render_card(card) + _render_bounds(release, content.names),
+        "verdict": render_verdict(card),
+        "card": render_card(card) + _render_bounds(release, content.names),
         "numbers": _render_numbers(release, content),
         "notes": _render_notes(content),
         "interval": "" if content.intervals.reason is None else "hidden",
@@ -90,52 +99,24 @@ def report_html(release: Release, forecast: Forecast | None = None, title: str |
         "plan": "" if forecast is None else _render_comparison(release, content, forecast),
         "versions": escape(", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
     }
-    page = _asset("page.html")
-    for name, text in parts.items():  # no text can hold a mark: every "<" of a name is escaped
-        page = page.replace(f"<!--{name}-->", text)
-    return page
+    return fill(asset("page.html"), parts)
 
 
 def forecast_html(forecast: Forecast) -> str:
     """Words and plots of the expected error, as a small page of its own, in the style of the report."""
-    style, budget = _asset("page.css"), forecast.budget
+    style, budget = asset("page.css"), forecast.budget
     title = (
         f"Plan: {forecast.n_samples:,} records, {forecast.n_features} variables, ε = {format_exact(budget.epsilon)}, "
         f"δ = {format_exact(budget.delta)}"
     )
     return (
         '<!doctype html>\n<!-- graphveil -->\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, "")}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, "")}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{style}</style></head>"
         f'<body><header><p class="brand">graphveil</p><h1>{escape(title)}</h1></header>'
         f"<main><section>{_render_forecast(forecast)}</section></main></body></html>\n"
     )
-
-
-def _asset(name: str) -> str:
-    return files("graphveil.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """Nothing but this very script and style may run, and nothing may be loaded."""
-
-    def stamp(text: str) -> str:
-        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
-    return (
-        f"default-src 'none'; script-src {stamp(script)}; style-src {stamp(style)}; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _render_verdict(card: PrivacyCard) -> str:
-    state, verdict = ("private", "Private on the conditions below.") if card.private else ("open", "Not private.")
-    return f'<strong class="{state}">{verdict}</strong> {escape(card.headline)}'
-
-
-def _render_card(card: PrivacyCard) -> str:
-    facts = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in card.facts)
-    return f'<dl class="facts">{facts}</dl>'
 
 
 def _render_bounds(release: Release, names: tuple[str, ...]) -> str:
@@ -160,18 +141,9 @@ def _render_bounds(release: Release, names: tuple[str, ...]) -> str:
 
 
 def _render_numbers(release: Release, content: Content) -> str:
-    smallest = content.intervals.smallest_edge
     edges = np.triu(content.path[content.chosen].solution.precision, 1) != 0.0
-    lost = int(content.found.undetermined.sum())
-    drowned = f", but for {lost} {'column that drowns' if lost == 1 else 'columns that drown'} in it" if lost else ""
-    tiles = [
-        (f"{release.n_samples:,}", release.event.counted),
-        (f"{len(content.names):,}", "variables"),
-        (f"{content.found.n_eff:,.0f}", f"noise-free records it is as good as (n_eff){drowned}"),
-        (f"{(content.sure & edges).sum():,} of {edges.sum():,}", "edges that noise is unlikely to have made"),
-        ("none" if smallest is None else f"{smallest:.2g}", "partial correlation detected 4 times out of 5"),
-    ]
-    return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in tiles)
+    seen = f"{(content.sure & edges).sum():,} of {edges.sum():,}"
+    return render_numbers(release, content.found, content.intervals, seen)
 
 
 def _render_notes(content: Content) -> str:

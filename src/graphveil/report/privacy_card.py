@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
+from graphveil.released.grouped import GroupedRelease
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Constant, Labels
@@ -53,14 +54,15 @@ def guess_accuracy(mu: float) -> float:
     return 0.5 * math.erfc(-mu / 2.0 / math.sqrt(2.0))
 
 
-def privacy_card(release: Release) -> PrivacyCard:
-    """The card of a release."""
+def privacy_card(release: Release | GroupedRelease) -> PrivacyCard:
+    """The card of a release, or of the releases of several groups together."""
     event = release.event
+    one = _one_of(release)
     facts = [
         ("What it means", _describe_meaning(event)),
-        ("Who is protected", _describe_people(release)),
-        ("Against what", _describe_neighbours(release)),
-        ("What the publisher vouches for", _describe_assumptions(release)),
+        ("Who is protected", _describe_people(one)),
+        ("Against what", _describe_neighbours(one)),
+        ("What the publisher vouches for", _describe_assumptions(one)),
         ("What was released", _describe_answers(release)),
         (
             "What was not",
@@ -72,8 +74,8 @@ def privacy_card(release: Release) -> PrivacyCard:
         ("Public anyway", _describe_public_facts(release)),
         ("Other releases", _describe_charge(event)),
         ("Seeded", _describe_seed(event)),
-        ("Mechanism", _describe_mechanism(release)),
-        ("Made with", ", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
+        ("Mechanism", _describe_mechanism(one)),
+        ("Made with", ", ".join(f"{name} {version}" for name, version in sorted(one.versions.items()))),
         (
             "Fingerprint",
             f"SHA-256 {release.checksum} of the release's content; `graphveil show FILE` prints it for any release "
@@ -171,23 +173,28 @@ def _describe_limits(event: ReleaseEvent) -> str:
     )
 
 
-def _describe_answers(release: Release) -> str:
+def _describe_answers(release: Release | GroupedRelease) -> str:
     counts: Counter[str] = Counter()
     rounds = [answer for part in _parts(release) for answer in part.answers]
     for answer in rounds:
         counts[answer.query.description] += sum(values.size for values in answer.values.values())
     parts = "; ".join(f"{what} ({count:,})" for what, count in counts.items())
-    extra = ""
-    if isinstance(release.augment, Labels):
+    extra, augment = "", _one_of(release).augment
+    if isinstance(augment, Labels):
         extra = " Class counts and class means are among them."
-    elif isinstance(release.augment, Constant) and all(part.event.rounds == "one" for part in _parts(release)):
+    elif isinstance(augment, Constant) and all(part.event.rounds == "one" for part in _parts(release)):
         extra = " The mean is among them."
     return f"{sum(counts.values()):,} noisy numbers in {len(rounds)} answers: {parts}.{extra}"
 
 
-def _parts(release: Release) -> tuple[Release, ...]:
-    """What was released, each by one charge."""
-    return release.parts if isinstance(release, MergedRelease) else (release,)
+def _parts(release: Release | GroupedRelease) -> tuple[Release, ...]:
+    """The releases of several sites or groups, or the only one."""
+    return release.parts if isinstance(release, MergedRelease | GroupedRelease) else (release,)
+
+
+def _one_of(release: Release | GroupedRelease) -> Release:
+    """The first of several groups: all of them were asked the same."""
+    return release.parts[0] if isinstance(release, GroupedRelease) else release
 
 
 def _describe_sources(domain: Domain) -> str:
@@ -198,8 +205,8 @@ def _describe_sources(domain: Domain) -> str:
     return f" ({count - silent} of {count} variables say how they are known)" if silent < count else ""
 
 
-def _describe_public_facts(release: Release) -> str:
-    domain = release.domain
+def _describe_public_facts(release: Release | GroupedRelease) -> str:
+    domain = _one_of(release).domain
     counts = [f"{part.n_samples:,}" for part in _parts(release)]
     of = f"of {release.event.counted}"
     records = f"number {of}, {counts[0]}" if len(counts) == 1 else f"numbers {of}, {' and '.join(counts)}"
@@ -209,7 +216,7 @@ def _describe_public_facts(release: Release) -> str:
     known.append(f"the {domain.n_features} columns and their names")
     if domain.bounds is not None:
         known.append(f"the bounds of each column, as declared{_describe_sources(domain)}")
-    elif release.norm_is_private:
+    elif _one_of(release).norm_is_private:
         known.append("a bound on a record's norm, found with part of the budget")
     else:
         known.append("a bound on a record's norm, as declared")

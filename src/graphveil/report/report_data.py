@@ -22,10 +22,10 @@ from graphveil.recovery.network import Network
 from graphveil.released.release import Release
 from graphveil.spec.rounding import format_exact
 
-__all__ = ["MOST_OUTCOMES", "Content", "Spectrum", "collect_report_data"]
+__all__ = ["FDR", "LEVEL", "MOST_OUTCOMES", "Content", "Spectrum", "collect_notes", "collect_report_data"]
 
 
-_LEVEL, _FDR = 0.95, 0.1
+FDR, LEVEL = 0.1, 0.95
 _EDGES_A_COLUMN, _LEAST_EDGES = 8, 200  # the path ends where there are more: nobody sees anything in them
 _NOISE_DRAWS = 9
 MOST_OUTCOMES = 100  # columns with which each is regressed on all others: beyond, nobody reads such a table
@@ -97,7 +97,7 @@ def collect_report_data(release: Release) -> Content:
     analysis = Analysis(release, found)
     network = analysis.network
     most = max(_LEAST_EDGES, _EDGES_A_COLUMN * p, 2 * network.solution.n_edges)
-    path, intervals = analysis.find_path(most), analysis.find_intervals(_LEVEL)
+    path, intervals = analysis.find_path(most), analysis.find_intervals(LEVEL)
     estimate = intervals.estimate if intervals.reason is None else found.partial_correlations
     return Content(
         names=names,
@@ -105,13 +105,13 @@ def collect_report_data(release: Release) -> Content:
         path=path,
         chosen=next(k for k, point in enumerate(path) if point is network),
         intervals=intervals,
-        sure=intervals.select(fdr=_FDR),
+        sure=intervals.select(fdr=FDR),
         estimate=estimate,
         order=neighbourly_order(partial_correlations(network.solution.precision)),
         spectrum=_spectrum(found, release),
         centrality=find_centrality(analysis, intervals),
         regressions=regressions,
-        notes=tuple(_notes(release, found, intervals)),
+        notes=tuple(collect_notes(release, found, intervals)),
     )
 
 
@@ -120,7 +120,7 @@ def _regressions(release: Release) -> list[Regression]:
     if not 1 < p <= MOST_OUTCOMES or release.event.mechanism != "default":
         return []
     moments = moments_of(release)
-    return [fit_regression(moments, k, [j for j in range(p) if j != k], _LEVEL) for k in range(p)]
+    return [fit_regression(moments, k, [j for j in range(p) if j != k], LEVEL) for k in range(p)]
 
 
 def _spectrum(found: Estimate, release: Release) -> Spectrum:
@@ -137,7 +137,8 @@ def _eigenvalues(matrix: Matrix) -> Matrix:
     return np.asarray(np.linalg.eigvalsh(matrix)[::-1])
 
 
-def _notes(release: Release, found: Estimate, intervals: EdgeIntervals) -> list[str]:
+def collect_notes(release: Release, found: Estimate, intervals: EdgeIntervals) -> list[str]:
+    """What a reader must know before believing anything."""
     notes = []
     if release.seeded:
         notes.append("The noise was seeded: this is a simulation, and nothing in it is private.")

@@ -1,0 +1,113 @@
+"""The page of several groups: their numbers, their networks on one layout, what they differ in. It has no script."""
+
+import warnings
+from datetime import date
+from html import escape
+from itertools import combinations
+
+import numpy as np
+
+from graphveil._network_plot import Panel, common_places, draw_panel
+from graphveil._typing import Matrix
+from graphveil.exceptions import PrivacyWarning
+from graphveil.inference.comparison import Comparison, Differences, Side, compare_sides
+from graphveil.released.grouped import GroupedRelease
+from graphveil.report.page_parts import asset, fill, policy, render_card, render_numbers, render_verdict
+from graphveil.report.privacy_card import privacy_card
+from graphveil.report.report_data import FDR, LEVEL, collect_notes
+
+__all__ = ["groups_html"]
+
+_WIDTH, _HEIGHT = 400, 340  # of a network
+_MOST_ROWS = 40  # differences of two groups, the surest first: what follows is in `graphveil compare -o`
+
+
+def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
+    """The text of the report of several groups."""
+    column = groups.event.grouping.column
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it
+        sides = [Side.of(release, str(level), LEVEL) for level, release in groups.items()]
+    networks = [side.network(FDR) for side in sides]
+    places = common_places(networks)
+    names, style, card = groups.parts[0].column_labels, asset("page.css"), privacy_card(groups)
+    pairs = [compare_sides(a, b, fdr=FDR, overlap=False) for a, b in combinations(sides, 2)]
+    parts = {
+        "policy": policy(style, ""),
+        "style": style,
+        "title": escape(title or f"Private networks of {len(names)} variables, by {column}"),
+        "date": f"{date.today():%-d %B %Y}",
+        "verdict": render_verdict(card),
+        "card": render_card(card),
+        "numbers": "".join(map(_render_group, groups.event.groups, sides, networks)),
+        "networks": "".join(
+            _render_network(names, Panel(side.name, network), places, side.edges.reason)
+            for side, network in zip(sides, networks, strict=True)
+        ),
+        "differences": "".join(_render_pair(names, pair, places, unfolded=pair is pairs[0]) for pair in pairs),
+        "versions": escape(
+            ", ".join(f"{name} {version}" for name, version in sorted(groups.parts[0].versions.items()))
+        ),
+    }
+    return fill(asset("groups.html"), parts)
+
+
+def _render_group(name: str, side: Side, network: Matrix) -> str:
+    seen = "none" if side.edges.reason is not None else f"{np.count_nonzero(np.triu(network)):,}"
+    tiles = render_numbers(side.release, side.estimate, side.edges, seen)
+    notes = collect_notes(side.release, side.estimate, side.edges)
+    said = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    below = f"<details><summary>Before you read on ({len(notes)})</summary><ul>{said}</ul></details>" if notes else ""
+    return f'<section class="strip"><h2>{escape(name)}</h2><div class="tiles">{tiles}</div>{below}</section>'
+
+
+def _render_network(names: tuple[str, ...], panel: Panel, places: Matrix, reason: str | None = None) -> str:
+    count = len(panel.edges())
+    said = f"{panel.title}: {count} {'edge' if count == 1 else 'edges'}" if reason is None else reason
+    drawn = draw_panel(names, panel, places, _WIDTH, _HEIGHT)
+    below = "" if reason is None else f"<p>{escape(reason)}</p>"
+    return (
+        f'<figure><h3>{escape(panel.title)}</h3><svg class="still" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
+        f"<title>{escape(said)}</title>{drawn}</svg>{below}</figure>"
+    )
+
+
+def _render_pair(names: tuple[str, ...], pair: Comparison, places: Matrix, *, unfolded: bool) -> str:
+    counts = [(int(pair.differ(kind).sum()), kind) for kind in pair.kinds]
+    said = ", ".join(f"{count} of {len(kind.labels)} {kind.what}s" for count, kind in counts)
+    drawn = "" if pair.networks is None else _render_network(names, pair.panels[0][2], places)
+    why = "" if pair.reason is None else f"<p>No partial correlations are compared. {escape(pair.reason)}</p>"
+    return (
+        f'<details class="pair-of-groups"{" open" if unfolded else ""}><summary>{escape(pair.names[1])} compared with '
+        f"{escape(pair.names[0])}: {said} differ</summary>{why}"
+        f'<div class="panels">{drawn}<div>{_render_differences(pair)}</div></div></details>'
+    )
+
+
+def _render_differences(pair: Comparison) -> str:
+    found = [(kind, int(k)) for kind in pair.kinds for k in np.flatnonzero(pair.differ(kind))]
+    if not found:
+        return "<p>No difference is seen.</p>"
+    found.sort(key=lambda item: float(item[0].p_value[item[1]]))
+    rows = "".join(_render_difference(*item) for item in found[:_MOST_ROWS])
+    left = len(found) - _MOST_ROWS
+    more = f"<p>And {left:,} more: <code>graphveil compare</code> lists all.</p>" if left > 0 else ""
+    heads = "".join(f'<th scope="col" class="number">{escape(name)}</th>' for name in (*pair.names, "Difference"))
+    return (
+        f'<div class="scroll"><table class="plain differences"><caption class="unseen">{escape(pair.names[1])} minus '
+        f'{escape(pair.names[0])}</caption><thead><tr><th scope="col">What</th>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{more}"
+    )
+
+
+def _render_difference(kind: Differences, k: int) -> str:
+    interval = f"{_number(kind.lower[k], '+.2g')} to {_number(kind.upper[k], '+.2g')}"
+    return (
+        f'<tr><th scope="row"><small>{escape(kind.what)}</small> {escape(kind.labels[k])}</th>'
+        f'<td class="number">{_number(kind.first[k])}</td><td class="number">{_number(kind.second[k])}</td>'
+        f'<td class="number">{_number(kind.difference[k], "+.2g")} <small>{interval}</small></td></tr>'
+    )
+
+
+def _number(number: float, form: str = ".3g") -> str:
+    return format(number, form).replace("-", "\N{MINUS SIGN}")

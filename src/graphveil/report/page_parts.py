@@ -1,0 +1,63 @@
+"""What the pages of one release and of several groups have in common."""
+
+import base64
+import hashlib
+from html import escape
+from importlib.resources import files
+
+from graphveil.recovery.edge_intervals import EdgeIntervals
+from graphveil.recovery.estimate import Estimate
+from graphveil.released.release import Release
+from graphveil.report.privacy_card import PrivacyCard
+
+__all__ = ["asset", "fill", "policy", "render_card", "render_numbers", "render_verdict"]
+
+
+def asset(name: str) -> str:
+    """The text of a file beside this one."""
+    return files("graphveil.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def policy(style: str, script: str) -> str:
+    """Nothing but this very script and style may run, and nothing may be loaded."""
+
+    def stamp(text: str) -> str:
+        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+    return (
+        f"default-src 'none'; script-src {stamp(script)}; style-src {stamp(style)}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def render_verdict(card: PrivacyCard) -> str:
+    """The one sentence."""
+    state, verdict = ("private", "Private on the conditions below.") if card.private else ("open", "Not private.")
+    return f'<strong class="{state}">{verdict}</strong> {escape(card.headline)}'
+
+
+def render_card(card: PrivacyCard) -> str:
+    """All that is said of privacy."""
+    facts = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in card.facts)
+    return f'<dl class="facts">{facts}</dl>'
+
+
+def render_numbers(release: Release, found: Estimate, intervals: EdgeIntervals, seen: str) -> str:
+    """How good a release is: tiles of one number each, of which ``seen`` says how many edges there are."""
+    lost = int(found.undetermined.sum())
+    drowned = f", but for {lost} {'column that drowns' if lost == 1 else 'columns that drown'} in it" if lost else ""
+    smallest = intervals.smallest_edge
+    tiles = [
+        (f"{release.n_samples:,}", release.event.counted),
+        (f"{len(release.column_names):,}", "variables"),
+        (f"{found.n_eff:,.0f}", f"noise-free records it is as good as (n_eff){drowned}"),
+        (seen, "edges that noise is unlikely to have made"),
+        ("none" if smallest is None else f"{smallest:.2g}", "partial correlation detected 4 times out of 5"),
+    ]
+    return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in tiles)
+
+
+def fill(page: str, parts: dict[str, str]) -> str:
+    """A template with its marks replaced."""
+    for name, text in parts.items():  # no text can hold a mark: every "<" of a name is escaped
+        page = page.replace(f"<!--{name}-->", text)
+    return page
