@@ -196,7 +196,7 @@ def test_what_never_ends_is_not_read(graphveil, folder):
             assert endless in said.err
     for place in ("pipe", "/dev/zero", "."):
         assert graphveil("ledger", "show", "--ledger", place).code == 1
-    assert time.monotonic() - started < 20.0
+    assert time.monotonic() - started < 60.0, "one of them was read: 20 GB take minutes, the others never end"
 
 
 def test_more_columns_than_memory_are_refused_before_they_are_charged(graphveil, folder):

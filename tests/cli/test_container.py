@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import graphveil as gv
-from helpers.command_line import RELEASE_OPTIONS
+from helpers.command_line import RELEASE_OPTIONS, wait_for_handlers
 
 SOURCE = Path(gv.__file__).parents[1]
 STRANGER = 54321
@@ -114,7 +114,7 @@ def test_process_1_hears_a_request_to_end(box):
     asked = ("--records", 100_000, "--variables", 200, "--epsilon", 1, "--delta", 1e-6, "--rehearse")
     process = box(*GRAPHVEIL, "plan", *asked)
     first = process_1(process.pid)
-    time.sleep(1.0)  # Python has begun
+    wait_for_handlers(process, first)
     os.kill(first, signal.SIGTERM)
     code, _, err = ended(process)
     assert code == 143, err

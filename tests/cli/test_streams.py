@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import graphveil as gv
+from helpers.command_line import wait_for_handlers
 
 BIN = Path(sys.executable).parent / "graphveil"
 ASK = "release patients.parquet --epsilon 0.5 --delta 1e-6 --bounds bounds.toml --dataset clinic -o new.release"
@@ -161,14 +162,14 @@ def test_an_interruption_waits_while_machine_code_is_made(number):
 @pytest.mark.parametrize("seed", range(12))
 def test_signals_at_any_time(clinic, seed):
     """From the start of our code on (before it, Python itself is starting) to after the end."""
-    python = [sys.executable, "-c", "import enum, signal"]
     started = time.perf_counter()
-    subprocess.run(python, check=True)
+    subprocess.run([sys.executable, "-c", "import enum, signal"], check=True)
     start = time.perf_counter() - started
     process = subprocess.Popen(
         [BIN, *ASK.split()], cwd=clinic, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(1.5 * start + seed**2 * start / 2)
+    wait_for_handlers(process)
+    time.sleep(seed**2 * start / 2)
     number = signal.SIGTERM if seed % 2 else signal.SIGINT
     process.send_signal(number)
     _, said = process.communicate(timeout=120)
