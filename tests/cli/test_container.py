@@ -91,6 +91,7 @@ for place in sys.argv[1:]:
     assert ended(box(sys.executable, "-c", code, *places)) == (0, "", "")
 
 
+@pytest.mark.nightly  # each compiles for half a minute; by day a release in a container is made below
 def test_release_fit_and_report_in_a_container(box, tmp_path):
     """numba finds no place to keep what it compiles, which was the end of every command."""
     for command in (RELEASE, ("fit", "out.release", "-o", "network.csv"), ("report", "out.release")):
