@@ -54,6 +54,7 @@ def test_the_whole_way(graphveil, patients, tmp_path):
     assert not (tmp_path / "second.release").exists()
     shown = graphveil("ledger", "show", "--json").json["datasets"]
     assert [row["releases"] for row in shown] == [1]
+    assert shown[0]["noise_hides"] == "replacing one record"
     assert 0.0 < shown[0]["left"] < 1.0 <= 1.0001 * shown[0]["spent"]
     assert graphveil("ledger", "verify").code == 0
 

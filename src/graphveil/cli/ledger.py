@@ -82,7 +82,7 @@ def show(
 
         from graphveil.spec.rounding import format_exact, format_round_down, format_round_up
 
-        table = Table("data set", "ε in all", "spent", "left", "at δ", "releases")
+        table = Table("data set", "ε in all", "spent", "left", "at δ", "releases", "noise hides")
         for row in rows:
             spent = "all (a seeded release)" if row["spent"] is None else format_round_up(row["spent"], 4)
             cells = (
@@ -92,6 +92,7 @@ def show(
                 format_round_down(row["left"], 4),
                 format_exact(row["delta"]),
                 str(row["releases"]),
+                row["noise_hides"] or "",
             )
             table.add_row(*(Text(one_line(cell)) for cell in cells))
         console.print(table if rows else "No data set yet: graphveil ledger create NAME --epsilon … --delta …")
@@ -105,13 +106,18 @@ def _balance(book: "Ledger", name: str) -> dict[str, Any]:
     import math
 
     budget, spent, left = book.budget(name), book.spent(name), book.remaining(name)
+    charges = [entry.event for entry in book.history(name)]
+    # What does not add up was refused, so charges differ in their groups and in how many records a person may have: all
+    # together hide no more than the one that hides least, and concern people with the most records.
+    widest = max(charges, key=lambda event: (bool(event.groups), event.rows_per_person), default=None)
     return {
         "dataset": name,
         "epsilon": budget.epsilon,
         "delta": budget.delta,
         "spent": spent.epsilon if math.isfinite(spent.epsilon) else None,
         "left": left.epsilon,
-        "releases": len(book.history(name)),
+        "releases": len(charges),
+        "noise_hides": None if widest is None else widest.change,
     }
 
 

@@ -43,7 +43,8 @@ def partial_correlations(precision: ArrayLike) -> NDArray[np.float64]:
     theta = check_symmetric("precision", precision)
     diagonal = np.diag(theta)
     if (diagonal <= 0).any():
-        raise InvalidParameter.of("precision", "a matrix with positive diagonal", f"{len(theta)} x {len(theta)}, not so")
+        size = f"{len(theta)} x {len(theta)}, not so"
+        raise InvalidParameter.of("precision", "a matrix with positive diagonal", size)
     root = np.sqrt(diagonal)
     correlations: NDArray[np.float64] = 0.0 - theta / np.outer(root, root)  # 0 - 0 is 0, not -0
     np.fill_diagonal(correlations, 1.0)

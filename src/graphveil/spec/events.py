@@ -217,12 +217,17 @@ class ReleaseEvent(PrivacyCost, Record):
         return mu_square <= Fraction(self.mu) ** 2 and eta <= Fraction(self.eta)
 
     @property
+    def change(self) -> str:
+        """The change of the table that the noise hides."""
+        whom = "one person with all their records" if self.by_person else self._one_person(self.rows_per_person)
+        return f"{'adding or removing' if self.hides_count else 'replacing'} {whom}"
+
+    @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
-        whom = "one person with all their records" if self.by_person else self._one_person(self.rows_per_person)
-        if self.n_samples is None:
-            return self._sentence(f"adding or removing {whom}", f"the number of {self.counted} is secret too.")
-        return self._sentence(f"replacing {whom}", f"the number of {self.counted}, {self.n_samples}, is public.")
+        known = "is secret too" if self.n_samples is None else f"{self.n_samples}, is public"
+        comma = "" if self.n_samples is None else ","
+        return self._sentence(self.change, f"the number of {self.counted}{comma} {known}.")
 
     @property
     def hides_count(self) -> bool:

@@ -21,6 +21,7 @@ from graphveil.spec.serialization import Record
 __all__ = ["GroupEvent", "GroupedEvent", "Grouping", "Level"]
 
 Level = str | int | bool
+_WITHIN_GROUP = "replacing one record by another one of the same group"
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,16 @@ class GroupEvent(ReleaseEvent):
         return (f"{self.group[0]} = {self.group[1]}",)
 
     @property
+    def change(self) -> str:
+        """The change of the table that the noise hides."""
+        return _WITHIN_GROUP
+
+    @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
         (name,) = self.groups
         return self._sentence(
-            "replacing one record by another one of the same group",
+            self.change,
             f"who belongs to this group ({name}) is public, and so is the number of {self.counted}, {self.n_samples}.",
         )
 
@@ -137,10 +143,15 @@ class GroupedEvent(ReleaseEvent):
         return tuple(f"{self.grouping.column} = {level}" for level in self.grouping.levels)
 
     @property
+    def change(self) -> str:
+        """The change of the table that the noise hides."""
+        return _WITHIN_GROUP
+
+    @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
         sizes = ", ".join(f"{count} with {name}" for name, count in zip(self.groups, self.counts, strict=True))
         return self._sentence(
-            "replacing one record by another one of the same group",
+            self.change,
             f"who belongs to which group is public, and so are the numbers of {self.counted}: {sizes}.",
         )
