@@ -7,6 +7,8 @@ PostgreSQL raises an error where a product or a quotient of doubles becomes zero
 Such an error would depend on a value: whoever sees it learns something about a record. Everything that could come near
 is therefore decided by a comparison first, with the same result: a factor below which a product is zero is known from
 the other factor, which is public.
+
+Proof: ``privacy/proofs/statements.md`` (theorem 17).
 """
 
 import math
@@ -87,6 +89,8 @@ def greater(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 def case(*branches: tuple[exp.Expr, exp.Expr], otherwise: exp.Expr) -> exp.Expr:
     """The value of the first branch whose condition holds."""
+    if not branches:
+        return otherwise
     chosen = [exp.If(this=condition, true=value) for condition, value in branches]
     return exp.Case(ifs=chosen, default=otherwise)
 
@@ -149,7 +153,7 @@ def square_norm(names: Sequence[str], *, tiny: bool) -> exp.Expr:
         lane = place % _LANES if place < whole else 0
         before = lanes[lane]
         lanes[lane] = square(name) if before is None else exp.Add(this=before, expression=square(name))
-    a, b, c, d, e, f, g, h = lanes
+    a, b, c, d, e, f, g, h = (None if lane is None else exp.Paren(this=lane) for lane in lanes)
     return _plus(_plus(_plus(a, b), _plus(c, d)), _plus(_plus(e, f), _plus(g, h))) or number(0)
 
 

@@ -9,6 +9,7 @@ from graphveil.exceptions import InvalidParameter
 
 __all__ = ["DIALECTS", "Column", "Dialect", "dialect_named"]
 
+_NOT_PLAIN_TEXT = ("bpchar", "ENUM")  # what PostgreSQL calls char(n); a type that lists its values
 _ID_BYTES = 256  # as in rows/people.py: whoever has a longer id is nobody
 
 
@@ -64,19 +65,23 @@ class Dialect:
             return _read_numeric(source.name)
         return value if source.declared in ("float8", "DOUBLE") else as_double(value)
 
-    def exact_text(self, name: str) -> exp.Expr:
-        """Text that is the same only if all of its bytes are, whatever the collation of its column."""
+    def exact_text(self, source: Column) -> exp.Expr:
+        """Text that is the same only if all of its bytes are, whatever the collation of its column.
+
+        Text of a fixed length loses the blanks that fill it up: as such a type, "a" and "a " would be the same.
+        """
+        plain: exp.Expr = column(source.name)
+        if source.declared in _NOT_PLAIN_TEXT:
+            plain = exp.Cast(this=plain, to=exp.DataType.build("text"))
         if self.text == "encode":
-            return exp.Anonymous(this="ENCODE", expressions=[column(name)])
-        if self.text == "collate":
-            return exp.Collate(this=column(name), expression=identifier("C"))
-        return column(name)
+            return exp.Anonymous(this="ENCODE", expressions=[plain])
+        return exp.Collate(this=plain, expression=identifier("C")) if self.text == "collate" else plain
 
     def person(self, source: Column) -> exp.Expr:
         """Whose row it is; NULL for nobody's."""
         if source.kind == "integer":
             return column(source.name)
-        plain = column(source.name) if source.kind == "bytes" else self.exact_text(source.name)
+        plain = column(source.name) if source.kind == "bytes" else self.exact_text(source)
         length = exp.Anonymous(this="OCTET_LENGTH", expressions=[plain.copy()])
         usual = exp.Between(this=length, low=number(1), high=number(_ID_BYTES))
         return exp.Case(ifs=[exp.If(this=usual, true=plain)])

@@ -47,6 +47,7 @@ class SqlRows(RemoteRows):
     ---------
     Every sum is over integer rows of norm at most ``row_square``, made by the operations of ``rows/encoding.py``; the
     last of them checks that norm in integers. What cannot be computed like this is refused here, before a row is read.
+    Proof: ``privacy/proofs/statements.md`` (theorem 17).
     """
 
     def __init__(self, session: Session, query: exp.Query, domain: Domain, labels: Labels | None) -> None:

@@ -140,6 +140,7 @@ _DUCKDB_KINDS = {
     "TINYINT": "integer", "SMALLINT": "integer", "INTEGER": "integer", "BIGINT": "integer", "HUGEINT": "integer",
     "UTINYINT": "integer", "USMALLINT": "integer", "UINTEGER": "integer", "UBIGINT": "integer", "UHUGEINT": "integer",
     "FLOAT": "float", "DOUBLE": "float", "DECIMAL": "decimal", "BOOLEAN": "boolean", "VARCHAR": "text", "BLOB": "bytes",
+    "ENUM": "text",
 }  # fmt: skip
 _DUCKDB_ERRORS = {
     "BinderException": "the query does not fit the tables of the database",
@@ -193,7 +194,9 @@ class DuckDBSession(Session):
 
     def describe(self, statement: Statement) -> list[Column]:
         fields = self._run(lambda: [(field[0], str(field[1])) for field in self._execute(statement).description])
-        return [Column(name, _DUCKDB_KINDS.get(kind.partition("(")[0], ""), kind) for name, kind in fields]
+        # What stands in parentheses is not repeated: of an enumeration it may be values of the data.
+        plain = [(name, kind.partition("(")[0]) for name, kind in fields]
+        return [Column(name, _DUCKDB_KINDS.get(kind, ""), kind) for name, kind in plain]
 
     def _execute(self, statement: Statement) -> Any:
         if self._relation is None:

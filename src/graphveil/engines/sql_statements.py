@@ -29,7 +29,8 @@ from graphveil.engines.sql_layers import Layers
 from graphveil.exceptions import SourceError
 from graphveil.rows.encoding import Encoder
 from graphveil.rows.exact_sums import split_words
-from graphveil.spec.augmentation import Constant, Labels
+from graphveil.spec.augmentation import Labels
+from graphveil.spec.domain import UNBOUNDED
 from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT
 from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
 from graphveil.spec.row_space import RowSpace
@@ -165,7 +166,9 @@ class Statements:
                 layers.shorten(lattice, inner, norm, tiny=False)
             if self._weight:
                 layers.weigh(lattice)
-            if isinstance(layout.augment, Constant):
+            if isinstance(layout.augment, Labels):
+                self._append_labels(layers)
+            elif layout.augment is not None:
                 layers.append(lattice.constant, weighted=bool(self._weight))
             layers.make_integers(names)
             return layers
@@ -182,8 +185,7 @@ class Statements:
 
         def write(part: Sequence[tuple[str, ...]]) -> Statement:
             sums = exp.Array(expressions=[self.dialect.add_up(_multiply(names)) for names in part])
-            top = build().select({"n": exp.Count(this=exp.Star()), "sums": sums})
-            return self._write(top, self._parameters)
+            return self._write(build().select({"n": exp.Count(this=exp.Star()), "sums": sums}))
 
         def cut(part: Sequence[tuple[str, ...]]) -> list[Statement]:
             statement = write(part)
@@ -209,6 +211,8 @@ class Statements:
         layers = self._clipped()
         if query.row_map is not None:
             layers.map(query.row_map, self._space.edge)
+        elif query.edges[-1] > UNBOUNDED:
+            raise SourceError("A norm is too extreme to be compared by a database: rescale the columns.")
         u = layers.names("u")
         layers.add({"r": exp.Sqrt(this=square_norm(u, tiny=query.row_map is None))})
         layers.add({"c0": as_integer(bin_number("r", [float(edge) for edge in query.edges]))})
@@ -259,7 +263,8 @@ class Statements:
         """Integer rows k, or rows u as they are while no bound of them is known."""
         read = {f"x{j}": self.dialect.read(feature) for j, feature in enumerate(self.table.features)}
         read |= {name: self._row_weight() for name in self._weight}
-        read |= self._appended_labels()
+        if isinstance(self._space.layout.augment, Labels) and self.encoder is not None:
+            read["y"] = self._class_number()
         chosen = [exp.Alias(this=value, alias=identifier(name)) for name, value in read.items()]
         rows = exp.Select(expressions=chosen).from_(self._source(), copy=False)
         p = len(self.table.features)
@@ -279,36 +284,42 @@ class Statements:
         rows = exp.Window(this=exp.Count(this=exp.Star()), partition_by=of_person)
         return exp.Floor(this=exp.Div(this=number(PERSON_WEIGHT), expression=as_double(rows), typed=True))
 
-    def _appended_labels(self) -> dict[str, exp.Expr]:
-        """The label, one-hot, times the constant of the lattice."""
+    def _class_number(self) -> exp.Expr:
+        """The number of the first class that a label is, -1 if it is none: no row can be of two."""
         labels, label = self.table.labels, self.table.label
-        if labels is None or label is None or self._space.lattice is None:
-            return {}
-        found = {}
-        for code, name in enumerate(labels.classes):
-            same = self._is_class(label, name)
-            one = number(self._space.lattice.constant)
-            place = f"k{len(self.table.features) + code}"
-            found[place] = number(0) if same is None else case((same, one), otherwise=number(0))
-        return found
+        assert labels is not None
+        assert label is not None
+        same = [(self._is_class(label, name), number(code)) for code, name in enumerate(labels.classes)]
+        return case(*((test, code) for test, code in same if test is not None), otherwise=number(-1))
+
+    def _append_labels(self, layers: Layers) -> None:
+        """The label, one-hot, times the constant of the lattice."""
+        labels, constant = self.table.labels, number(self._space.known_lattice.constant)
+        assert labels is not None
+        p = len(self.table.features)
+        is_class = [exp.EQ(this=column("y"), expression=number(code)) for code in range(len(labels.classes))]
+        one_hot = {
+            f"k{p + code}": case((same, constant.copy()), otherwise=number(0)) for code, same in enumerate(is_class)
+        }
+        layers.add(one_hot, layers.names("k"))
 
     def _is_class(self, label: Column, name: str | int) -> exp.Expr | None:
         """Whether a row has this label; None if no label of the column's type is that class."""
         if label.kind == "text":
-            if name not in self._parameters:
+            if name not in self._texts:
                 return None
-            sent: exp.Expr = exp.Parameter(this=exp.Literal.number(1 + self._parameters.index(str(name))))
+            sent: exp.Expr = exp.Parameter(this=exp.Literal.number(1 + self._texts.index(str(name))))
             if self.dialect.text == "encode":
                 sent = exp.Anonymous(this="ENCODE", expressions=[sent])
-            return exp.EQ(this=self.dialect.exact_text(label.name), expression=sent)
+            return exp.EQ(this=self.dialect.exact_text(label), expression=sent)
         if isinstance(name, str) or not -(2**63) < name < 2**63:
             return None
         held = exp.Cast(this=column(label.name), to=exp.DataType.build("int")) if label.kind == "boolean" else None
         return exp.EQ(this=held or column(label.name), expression=exp.Literal.number(int(name)))
 
     @property
-    def _parameters(self) -> tuple[str, ...]:
-        """The classes that are compared as text."""
+    def _texts(self) -> tuple[str, ...]:
+        """What is compared as text: the classes. Parameter $i stands for the i-th of them."""
         labels, label = self.table.labels, self.table.label
         if labels is None or label is None or label.kind != "text":
             return ()
@@ -327,8 +338,15 @@ class Statements:
     def _source(self) -> exp.Subquery:
         return _as_table(self.table.query.copy(), "source")
 
-    def _write(self, tree: exp.Expr, parameters: tuple[str, ...] = ()) -> Statement:
-        return Statement(tree.sql(dialect=self.dialect.name, copy=False, comments=False), parameters)
+    def _write(self, tree: exp.Expr) -> Statement:
+        """The text of a statement, with the parameters that it has; others a database would refuse."""
+        texts = self._texts
+        used = list(tree.find_all(exp.Parameter)) if texts else []
+        places = sorted({int(node.name) for node in used})
+        for node in used:
+            node.set("this", exp.Literal.number(1 + places.index(int(node.name))))
+        text = tree.sql(dialect=self.dialect.name, copy=False, comments=False)
+        return Statement(text, tuple(texts[place - 1] for place in places))
 
 
 _PLANS: dict[type[Query], Callable[[Statements, Any], Plan]] = {
