@@ -14,16 +14,9 @@ import numpy as np
 
 from graphveil._linalg import log_determinant, log_determinant_in_place
 from graphveil._typing import Matrix
-from graphveil.solvers.kernels import kkt_error_norm, sparse_cholesky_prefix
+from graphveil.solvers.kernels import bound_by_objectives, bound_by_residual, sparse_cholesky_prefix
 
 __all__ = ["certify", "sparse_log_determinant"]
-
-
-# Above this share of nonzero entries in Θ, ΘW costs more than a factorisation of W.
-_SPARSE = 0.07
-# A tolerance below this many roundings of the objectives is out of reach of their difference.
-_FINE = 100.0
-_EPS = float(np.finfo(float).eps)
 
 
 def certify(
@@ -46,26 +39,16 @@ def certify(
     workspace : matrix
         Overwritten.
     """
-    n = len(precision)
     logdet = sparse_log_determinant(precision, workspace)
     if logdet is None:
         return np.nan, np.inf
-    # Every entry of W is rounded once, which no arithmetic below sees.
-    rounding = _EPS * (size + n)
-    cancelled = _EPS * (size + n + 2.0 * abs(logdet))
-    if 2 * edges + n <= _SPARSE * n * n or allowed <= _FINE * cancelled:
-        square, error = kkt_error_norm(precision, dual, workspace)
-        r = float(np.sqrt(square + error)) if square + error >= 0.0 else np.nan
-        if r < 1.0:
-            most, least = -r - np.log1p(-r) + rounding, r - np.log1p(r)
-            if most <= allowed or least > allowed:
-                return logdet, float(most)
+    decided, gap = bound_by_residual(precision, dual, logdet, size, edges, allowed, workspace)
+    if decided:
+        return logdet, gap
     dual_logdet = log_determinant(dual, workspace)
     if dual_logdet is None:
         return logdet, np.inf
-    # Four numbers that cancel: what their rounding may hide belongs to the bound.
-    rounding += _EPS * (abs(logdet) + abs(dual_logdet))
-    return logdet, max(linear - logdet - dual_logdet - n, 0.0) + rounding
+    return logdet, bound_by_objectives(linear, size, logdet, dual_logdet, len(precision))
 
 
 def sparse_log_determinant(M: Matrix, workspace: Matrix) -> float | None:

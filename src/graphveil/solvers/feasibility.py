@@ -30,7 +30,7 @@ import numpy as np
 from graphveil._linalg import is_positive_definite, smallest_pivot
 from graphveil._typing import Matrix
 from graphveil.exceptions import UnboundedProblem
-from graphveil.solvers.kernels import soft_threshold_share
+from graphveil.solvers.kernels import COMFORTABLE, soft_threshold_share
 from graphveil.solvers.problem import Problem
 
 __all__ = [
@@ -50,11 +50,10 @@ __all__ = [
 # Noise on a correlation matrix is decided in 1 to 10 decompositions, within 5% of the boundary in 20 to 50.
 _MAX_DECOMPOSITIONS = 120
 # How far to go from S towards its diagonal inside the box: where the least of them is indefinite so is S, and mostly
-# the others are too. By what to shrink, step by step, outside it. Pivots so large are good enough to start from.
+# the others are too. By what to shrink, step by step, outside it.
 _LEAST = 0.01
 _SHARES = (1.0, 0.5, _LEAST, 0.25, 0.1, 0.03)
 _OUTWARDS = (0.9, 0.9, 0.75, 0.5, 0.0)
-_COMFORTABLE = 1e-3
 _EPS = float(np.finfo(float).eps)
 
 
@@ -105,7 +104,7 @@ def point_in_box(S: Matrix, limits: Matrix, point: Matrix, workspace: Matrix) ->
     for c in _SHARES:
         soft_threshold_share(S, limits, c, point)
         smallest = smallest_pivot(point, workspace)
-        if smallest > _COMFORTABLE and c != _LEAST:
+        if smallest > COMFORTABLE and c != _LEAST:
             return point
         if smallest > pivot:
             best, pivot = c, smallest
@@ -121,7 +120,7 @@ def point_outside(S: Matrix, limits: Matrix, point: Matrix, workspace: Matrix) -
     for factor in _OUTWARDS:
         point *= factor
         np.fill_diagonal(point, S.diagonal())
-        if smallest_pivot(point, workspace) > _COMFORTABLE:
+        if smallest_pivot(point, workspace) > COMFORTABLE:
             break
     return point
 
@@ -186,7 +185,7 @@ def safe_shift(S: Matrix, penalty: Matrix, units: Matrix) -> float:
     def without_search(s: float) -> bool:
         shifted, wide = box(s)
         near = np.clip(lifted, shifted - wide, shifted + wide)
-        return max(smallest_pivot(soft_threshold(shifted, wide)), smallest_pivot(near)) > _COMFORTABLE
+        return max(smallest_pivot(soft_threshold(shifted, wide)), smallest_pivot(near)) > COMFORTABLE
 
     def with_search(s: float) -> bool:
         shifted, wide = box(s)

@@ -13,13 +13,9 @@ from graphveil import _validation
 from graphveil._linalg import power_of_two_scale
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
-from graphveil.solvers.kernels import is_symmetric, symmetrise
+from graphveil.solvers.kernels import COMPARABLE, is_symmetric, symmetrise
 
 __all__ = ["Problem", "all_penalties", "check_grid", "check_penalty", "check_symmetric"]
-
-
-# Variances between this and its inverse are as good as equal, and copies of S, penalty and solution are saved.
-_COMPARABLE = 8.0
 
 
 def check_symmetric(value: ArrayLike, name: str = "S") -> Matrix:
@@ -117,7 +113,7 @@ class Problem:
         if not np.all(folded.diagonal() > 0):
             return cls(folded, limits, np.ones(len(S)), False)
         d = np.ones(len(S))
-        if not (folded.diagonal().min() >= 1.0 / _COMPARABLE and folded.diagonal().max() <= _COMPARABLE):
+        if not (folded.diagonal().min() >= 1.0 / COMPARABLE and folded.diagonal().max() <= COMPARABLE):
             d = power_of_two_scale(folded.diagonal())
             with np.errstate(over="ignore"):
                 folded = folded * d[:, None] * d
