@@ -16,7 +16,7 @@ from typing import Protocol
 from graphveil.exceptions import InvalidParameter
 from graphveil.privacy import calibration
 from graphveil.privacy.mechanisms import check_room, paper_step, step_for
-from graphveil.recovery.adaptive_protocol import adaptive_rounds
+from graphveil.recovery.adaptive_protocol import adaptive_rounds, remember
 from graphveil.recovery.private_count import count_query, mu_after_count
 from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
@@ -133,7 +133,14 @@ class Strategy:
                 hides_count=domain.hides_count,
                 gaps=rows.space.gaps,
             )
-            run_protocol(adaptive_rounds(inputs), self._ask)
+            answers: list[Answer] = []
+
+            def ask(asked: QueryBatch) -> list[Answer]:
+                found = self._ask(asked)
+                answers.extend(found)
+                return found
+
+            remember(inputs, answers, run_protocol(adaptive_rounds(inputs), ask))
 
     def _ask(self, asked: QueryBatch) -> list[Answer]:
         """Ask queries, each with its share of μ², in one pass over the rows."""

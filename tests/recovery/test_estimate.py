@@ -8,7 +8,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.recovery import adaptive_protocol
+from graphveil.recovery import adaptive_protocol, estimate
 from graphveil.recovery.adaptive_protocol import _floor_spectrum_at_noise
 from graphveil.recovery.clipping_radius import choose_radius, norm_edges
 from graphveil.recovery.parameters import PROTOCOL
@@ -48,6 +48,23 @@ def test_the_estimate_is_a_pair_of_inverse_matrices():
         np.testing.assert_allclose(result.precision @ result.covariance, np.eye(12), atol=1e-8)
         np.testing.assert_array_equal(result.precision, result.precision.T)
         assert np.linalg.eigvalsh(result.precision)[0] > 0
+
+
+def test_a_release_is_not_read_twice_by_the_process_that_made_it(monkeypatch):
+    _, rows = rows_of(3, 4, 3_000)
+    made = gv.release(rows, domain=BOX, budget=BUDGET, random_state=0)
+    other = gv.release(rows, domain=BOX, budget=BUDGET, random_state=1)
+    read = gv.recover(made)  # not the last one made here
+    monkeypatch.setattr(estimate, "run_protocol", None)
+    assert gv.recover(other).covariance.shape == (4, 4)
+    with pytest.raises(TypeError):
+        gv.recover(made)
+    # Other facts or other answers are not what was concluded from.
+    with pytest.raises(TypeError):
+        gv.recover(replace(other, answers=(replace(other.answers[0]), *other.answers[1:])))
+    monkeypatch.undo()
+    gv.release(rows, domain=BOX, budget=BUDGET, random_state=0)
+    assert np.array_equal(gv.recover(made).covariance, read.covariance)
 
 
 def test_recovery_from_a_file_is_the_same(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.covariance import graphical_lasso as sklearn_graphical_lasso
 
 from graphveil.exceptions import InvalidParameter, NotConverged, UnboundedProblem
-from graphveil.solvers import admm, graphical_lasso
+from graphveil.solvers import _graphical_lasso, admm, graphical_lasso
 from graphveil.solvers.objectives import alpha_max
 from helpers.problems import assert_certified, assert_proves_unbounded, correlation, make, penalised, problems
 
@@ -376,3 +376,33 @@ def test_rounding_asymmetry_is_averaged():
     S = make("definite", 5, 0)
     S[0, 1] *= 1 + 1e-15
     assert_certified(graphical_lasso(S, 0.1), (S + S.T) / 2, 0.1, True, 1e-6)
+
+
+@pytest.mark.parametrize("p", [2, 7, 50, 120])
+@pytest.mark.parametrize("largest", [0.3, 0.7])
+@pytest.mark.parametrize("unit", [1.0, 1e-5])
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_small_problem_has_the_same_solution_at_once_and_the_general_way(p, largest, unit, warm, monkeypatch):
+    rng = np.random.default_rng(p)
+    S = unit * correlation(rng, p, 2 * p)
+    alpha = largest * alpha_max(S) * rng.uniform(0.9, 1.1, (p, p))
+    alpha = (alpha + alpha.T) / 2
+    start = graphical_lasso(S, 1.1 * alpha, penalize_diagonal=False) if warm else None
+    general, calls = _graphical_lasso.solve, []
+    monkeypatch.setattr(_graphical_lasso, "solve", lambda *given: calls.append(given) or general(*given))
+    at_once = graphical_lasso(S, alpha, penalize_diagonal=False, warm_start=start)
+    assert not calls
+    monkeypatch.setattr(_graphical_lasso, "_AT_ONCE", 0)
+    other = graphical_lasso(S, alpha, penalize_diagonal=False, warm_start=start)
+    assert calls
+    assert_certified(at_once, S, alpha, False, 1e-6)
+    assert at_once.objective == pytest.approx(other.objective, abs=2e-6 * p)
+
+
+def test_a_warm_start_joins_nothing_that_the_problem_leaves_apart():
+    S = np.array([[1.0, 0.6, 0.3, 0.0], [0.6, 1.0, 0.0, 0.3], [0.3, 0.0, 1.0, 0.6], [0.0, 0.3, 0.6, 1.0]])
+    joined = graphical_lasso(S, 0.1)
+    assert joined.precision[:2, 2:].any()
+    apart = graphical_lasso(S, 0.4, warm_start=joined)
+    assert apart.precision[0, 1] != 0
+    assert not apart.precision[:2, 2:].any()

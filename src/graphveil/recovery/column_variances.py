@@ -180,7 +180,8 @@ def settle_variances(
     if not views:
         log_v = np.log(np.maximum(variance, 0.0) + 5.0 * sd)[:, None] + np.linspace(np.log(1e-3), 0.0, 200)
         log_weight = np.interp(log_v, *prior) + _log_fit(variance[:, None], np.exp(log_v), sd[:, None])
-        return _summary(np.exp(log_v), log_weight, np.full(variance.size, 3.0), 0.0, np.zeros(len(_EVEN)))
+        weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+        return _summary(np.exp(log_v), weight, np.full(variance.size, 3.0), 0.0, np.zeros(len(_EVEN)))
     last = views[-1]
     farthest = float(np.max(reach / last.scale, where=np.isfinite(sd), initial=1.0))
     octaves = 2.0 ** np.arange(1, 1 + int(np.clip(np.ceil(np.log2(2.0 * farthest)), 1, _MOST_OCTAVES)))
@@ -189,22 +190,26 @@ def settle_variances(
     squares[:, 1:-1] = octaves
     squares[:, -1] = np.where(np.isfinite(sd), reach / last.scale, 0.0)
     cells = [_cells(variance, sd, prior, reach, views, squares, part) for part in _EVEN]
-    # Every cell has its evidence summed over (v, D) of all columns, for every share of columns that are far out.
-    evidence = np.empty((len(_EVEN), len(_FAR)))
-    for row, (_, log_weight, possible) in enumerate(cells):
-        for column, rate in enumerate(_FAR):
-            chance = _chances(possible, rate)
-            evidence[row, column] = _log_sum(log_weight + chance).sum()
+    # The prior of D is the same for all of a cell's v: sum over these once, then weigh D by every share of far columns.
+    sums = [_exp_and_sum(log_weight) for _, log_weight, _ in cells]
+    chances = [[_chances(possible, rate) for rate in _FAR] for _, _, possible in cells]
+    evidence = np.array(
+        [
+            [(np.log((by_distance * chance).sum(axis=1)) + top).sum() for chance in of_part]
+            for (_, top, by_distance), of_part in zip(sums, chances, strict=True)
+        ]
+    )
     common = np.exp(evidence - evidence.max())
     common /= common.sum()
     weights = []
-    for row, (_, log_weight, possible) in enumerate(cells):
-        mixed = np.zeros(())
-        for column, rate in enumerate(_FAR):
-            if common[row, column] > 1e-4:
-                joint = log_weight + _chances(possible, rate)
-                mixed = mixed + common[row, column] * np.exp(joint - _log_sum(joint)[:, None, None, None])
-        weights.append(np.broadcast_to(mixed, log_weight.shape).reshape(variance.size, -1))
+    for (weight, _, by_distance), of_part, share in zip(sums, chances, common, strict=True):
+        mixed = sum(
+            of_rate * chance / (by_distance * chance).sum(axis=1, keepdims=True)
+            for of_rate, chance in zip(share, of_part, strict=True)
+            if of_rate > 1e-4
+        )
+        mixed = np.broadcast_to(mixed, by_distance.shape)
+        weights.append((weight * mixed[:, None, :, None]).reshape(variance.size, -1))
     v = np.concatenate([values.reshape(variance.size, -1) for values, _, _ in cells], axis=1)
     distance = np.broadcast_to((squares * last.scale[:, None])[:, None, :, None], cells[0][0].shape)
     distance = np.tile(distance.reshape(variance.size, -1), (1, len(cells)))
@@ -212,8 +217,7 @@ def settle_variances(
     fourth = (weight * np.maximum(distance / v, 3.0)).sum(axis=1) / weight.sum(axis=1)
     by_part = common.sum(axis=1)
     lost = float(by_part @ [last.common_loss(part) for part in _EVEN])
-    with np.errstate(divide="ignore"):
-        return _summary(v, np.log(weight), fourth, lost, by_part)
+    return _summary(v, weight, fourth, lost, by_part)
 
 
 def _cells(
@@ -263,18 +267,19 @@ def _left(view: RoundView) -> tuple[Vector, Vector]:
 
 
 def _chances(possible: NDArray[np.bool_], rate: float) -> Vector:
-    """Log prior of D: dense, or with chance ``rate`` any octave that is possible, or the farther bound."""
+    """Prior of D: dense, or with chance ``rate`` any octave that is possible, or the farther bound."""
     count = np.maximum(possible[:, 1:-1].sum(axis=1), 1)
-    chance = np.repeat(np.log(rate / count)[:, None], possible.shape[1], axis=1)
-    chance[:, 0] = np.log(1.0 - rate * (1.0 + PROTOCOL.at_bound))
-    chance[:, -1] = np.log(rate * PROTOCOL.at_bound)
-    return np.asarray(chance[:, None, :, None])
+    chance = np.repeat((rate / count)[:, None], possible.shape[1], axis=1)
+    chance[:, 0] = 1.0 - rate * (1.0 + PROTOCOL.at_bound)
+    chance[:, -1] = rate * PROTOCOL.at_bound
+    return np.asarray(chance)
 
 
-def _log_sum(log_weight: Vector) -> Vector:
-    """Log Σ exp over all but the first axis."""
+def _exp_and_sum(log_weight: Vector) -> tuple[Vector, Vector, Vector]:
+    """Weights relative to the largest of a column, its logarithm, and their sums over all but columns and D."""
     top = log_weight.max(axis=(1, 2, 3), keepdims=True)
-    return np.asarray(np.log(np.exp(log_weight - top).sum(axis=(1, 2, 3))) + top[:, 0, 0, 0])
+    weight = np.exp(log_weight - top)
+    return weight, top[:, 0, 0, 0], weight.sum(axis=(1, 3))
 
 
 def _log_seen(seen: Vector, mean: Vector, sd: Vector, off: Vector) -> Vector:
@@ -290,9 +295,8 @@ def _log_fit(seen: Vector, mean: Vector, sd: Vector) -> Vector:
     return -np.where(score < 4.0, 0.5 * score**2, 4.0 * score - 8.0)
 
 
-def _summary(v: Vector, log_weight: Vector, fourth: Vector, common: float, by_part: Vector) -> VariancePosterior:
-    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-    weight /= weight.sum(axis=1, keepdims=True)
+def _summary(v: Vector, weight: Vector, fourth: Vector, common: float, by_part: Vector) -> VariancePosterior:
+    weight = weight / weight.sum(axis=1, keepdims=True)
     log_v = np.log(v)
     best = (weight * v**2).sum(axis=1) / (weight * v).sum(axis=1)
     mean = (weight * log_v).sum(axis=1)

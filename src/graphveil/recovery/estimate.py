@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
-from graphveil.recovery.adaptive_protocol import RoundState, adaptive_rounds
+from graphveil.recovery.adaptive_protocol import RoundState, adaptive_rounds, recall
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.diagnostics import warnings_for
 from graphveil.recovery.edge_intervals import EdgeIntervals
@@ -363,6 +363,10 @@ def _replay(release: Release) -> RoundState:
         hides_count=release.event.hides_count,
         gaps=domain.gaps,
     )
+
+    remembered = recall(inputs, answers)
+    if remembered is not None:
+        return remembered
 
     def recorded(asked: QueryBatch) -> list[Answer]:
         found = [answers.pop(0) for _ in asked[: len(answers)]]

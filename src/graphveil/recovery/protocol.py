@@ -4,7 +4,7 @@ The gate runs protocols against rows and noise; :func:`graphveil.recover` runs t
 """
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeVar
 
 import numpy as np
@@ -69,6 +69,11 @@ class ProtocolInputs:
         """Standard deviation of the noise of a trace, from that of its terms."""
         p = self.n_features
         return float(sd * np.sqrt(p)) if self.hides_count else refined_trace_sd(sd, p)
+
+    def agrees_with(self, other: "ProtocolInputs") -> bool:
+        """Whether both hold the same facts."""
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return all(np.array_equal(np.asarray(a, object), np.asarray(b, object)) for a, b in pairs)
 
     @property
     def has_bounds(self) -> bool:

@@ -807,16 +807,19 @@ def _cold_start(S, limits, W, B, workspace):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, error_model="numpy")
-def _warm_start(S, precision, dual, W, B):  # type: ignore[no-untyped-def]
-    """Write the correlations of another solution with the variances of S."""
+def _warm_start(S, limits, precision, dual, W, B):  # type: ignore[no-untyped-def]
+    """Write the correlations of another solution with the variances of S, and none between what S leaves apart."""
     n = S.shape[0]
     f = np.empty(n)
+    labels = np.empty(n, np.int64)
+    label_components(S, limits, labels)
     for i in range(n):
         f[i] = np.sqrt(S[i, i] / dual[i, i])
     for i in range(n):
         for j in range(n):
-            W[i, j] = dual[i, j] * f[i] * f[j]
-            B[i, j] = -precision[i, j] / precision[i, i] * f[i] / f[j]
+            joined = labels[i] == labels[j]
+            W[i, j] = dual[i, j] * f[i] * f[j] if joined else 0.0
+            B[i, j] = -precision[i, j] / precision[i, i] * f[i] / f[j] if joined else 0.0
         W[i, i] = S[i, i]
         B[i, i] = 0.0
 
@@ -878,7 +881,7 @@ def solve_at_once(S, limits, penalize_diagonal, tol, max_sweeps, warm_precision,
     single, single_bounds = scaled.astype(np.float32), bounds.astype(np.float32)
     W, B = np.empty((n, n), np.float32), np.empty((n, n), np.float32)
     if warm_dual.shape[0] == n:
-        _warm_start(scaled, warm_precision, warm_dual, W, B)
+        _warm_start(scaled, bounds, warm_precision, warm_dual, W, B)
     elif not _cold_start(single, single_bounds, W, B, workspace):
         return 0, np.nan, np.inf
     status = np.empty(1)
