@@ -96,7 +96,7 @@ def release(
     by : str or mapping, optional
         Release each group by itself, for one charge: the name of a :class:`~graphveil.Category` of the domain, or a
         column and its declared levels, ``{"arm": ["A", "B"]}``; with an array, the source is a pair ``(rows, levels)``.
-        The guarantee protects a record within its group: membership is public. Other levels are in no group.
+        The guarantee protects a record, or a person, within its groups: membership is public. Other levels have none.
     mechanism : {"default", "paper"}
         "paper" is the noise of the paper's Algorithm 1 as printed, for comparison: more, for the same guarantee.
     allow_unproven : bool, default False
@@ -159,12 +159,12 @@ def release(
 
         def ask(rows: "Rows", own: Account | GroupAccount) -> Release:
             gate = _Gate(rows, domain, options, own, noise, progress)
-            Strategy(gate, options).run()
+            Strategy(gate, options, own.allowance).run()
             return Release(own.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
 
         made = failure = None
         try:
-            made = ask(source, account) if options.by is None else _ask_groups(source, account, noise.seeded, ask)
+            made = ask(source, account) if options.by is None else _ask_groups(source, options, account, ask)
         except SourceError as error:
             failure = account.source_error(error)
         if failure is not None:  # raised here, outside of the except block, so that no context comes along
@@ -174,14 +174,13 @@ def release(
     return made
 
 
-def _ask_groups(source: "Rows", account: Account, seeded: bool, ask: "Callable[..., Release]") -> GroupedRelease:
+def _ask_groups(source: "Rows", options: ReleaseOptions, account: Account, ask: Any) -> GroupedRelease:
     """One release of each group: all groups are counted, then charged once, then drawn one after the other."""
-    from graphveil.rows.groups import GroupRows
+    from graphveil.rows.groups import count_groups, split_groups
 
-    groups = [GroupRows(source, code) for code in range(account.n_groups)]
-    shares = account.open_groups([group.count() for group in groups], seeded=seeded)
-    parts = tuple(ask(group, share) for group, share in zip(groups, shares, strict=True))
-    return GroupedRelease(shares[0].whole, parts)
+    groups = split_groups(source, options)
+    shares = account.open_groups(*count_groups(groups))
+    return GroupedRelease(shares[0].whole, tuple(map(ask, groups, shares)))
 
 
 class _Gate:
@@ -231,7 +230,8 @@ class _Gate:
         from graphveil.privacy.calibration import whole_release
 
         n = None if self.domain.hides_count else self.count()
-        self._account.charge(whole_release(self._options, self.domain, n, first, seeded=self._noise.seeded))
+        facts = (self._options, self.domain, n, self._account.allowance, first)
+        self._account.charge(whole_release(*facts, seeded=self._noise.seeded))
 
     def _add_noise(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Answer:
         """Add noise to exact integers; floats are made from the noisy ones only."""

@@ -9,6 +9,7 @@ alone. Proof: ``privacy/proofs/composition.md``.
 """
 
 import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol
@@ -72,17 +73,20 @@ class Strategy:
         What answers them.
     options : ReleaseOptions
         What the caller of :func:`graphveil.release` asked for.
+    allowance : callable
+        The μ and the η that all queries together may use, where so much of η is for people who are taken for one.
     """
 
-    def __init__(self, rows: PrivateQueries, options: ReleaseOptions) -> None:
+    def __init__(
+        self, rows: PrivateQueries, options: ReleaseOptions, allowance: Callable[[float], tuple[float, float]]
+    ) -> None:
         self._rows, self._options = rows, options
-        self._mu = calibration.analytic_mu(options.budget)
         # What two people taken for one may cost comes off first; then every step gets an equal part.
         self._collisions = 0.0
         if rows.domain.person is not None:
             n = None if rows.domain.hides_count else rows.count()
             self._collisions = calibration.allowed_collisions(options.budget, n)
-        eta = calibration.grid_eta_budget(options.budget, self._collisions)
+        self._mu, eta = allowance(self._collisions)
         if self._collisions > eta / 2.0:
             raise _too_many_people()
         self._eta = eta / (2.0 * _MOST_STEPS)

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -123,7 +125,7 @@ def test_nothing_is_drawn_where_nothing_was_charged(table, monkeypatch):
 def test_a_group_that_costs_more_is_refused():
     options = ReleaseOptions(DOMAIN, BUDGET, by=Grouping.of(BY))
     account = Account(Recorder(), "d", None, options)
-    first, second = account.open_groups([1000, 1000], seeded=False)
+    first, second = account.open_groups([1000, 1000], 1)
     facts = ("default", "adaptive", 1000, 1, "replace")
     own = gv.ReleaseEvent(BUDGET, first.whole.mu, first.whole.eta, *facts, seeded=False)
     first.charge(own)
@@ -176,16 +178,10 @@ def test_merged_groups_say_that_membership_is_public(table):
     assert "of the same group" in card["Against what"]
 
 
-def test_people_with_several_rows_are_refused(table):
-    frame = table.assign(person=range(len(table)))
-    for wrong in (
-        gv.Domain(bounds={"x": (-5, 5), "y": (-5, 5)}, rows_per_person=3),
-        gv.Domain(bounds={"x": (-5, 5), "y": (-5, 5)}, person="person"),
-    ):
-        with pytest.raises(InvalidParameter, match="with by"):
-            gv.release(frame, **(ASK | {"domain": wrong}))
-    with pytest.raises(InvalidParameter, match="with by"):
-        gv.release(table, **ASK, person=range(len(table)))
+def test_several_rows_a_person_need_to_say_whose_they_are(table):
+    several = gv.Domain(bounds={"x": (-5, 5), "y": (-5, 5)}, rows_per_person=3)
+    with pytest.raises(InvalidParameter, match="say whose they are"):
+        gv.release(table, **(ASK | {"domain": several}))
 
 
 @pytest.mark.parametrize(
@@ -280,7 +276,136 @@ def test_groups_are_compared_by_their_names(table):
 
 def test_a_group_account_is_part_of_one_account():
     options = ReleaseOptions(DOMAIN, BUDGET, by=Grouping.of(BY))
-    shares = Account(None, None, None, options).open_groups([5, 6], seeded=False)
+    shares = Account(None, None, None, options).open_groups([5, 6], 1)
     assert all(isinstance(share, GroupAccount) for share in shares)
     assert shares[0].whole is shares[1].whole
     assert shares[0].whole.n_samples == 11
+
+
+# ------------------------------------------------------------------ people with rows in several groups
+PEOPLE = gv.Domain(bounds={"x": (-5, 5), "y": (-5, 5)}, person="id")
+YEARS, SEXES = {"year": [2020, 2021, 2022]}, {"sex": ["F", "M"]}
+
+
+@pytest.fixture(scope="module")
+def visits():
+    """Of 600 people, in any of three years; everybody has one sex."""
+    rng = np.random.default_rng(3)
+    who = rng.integers(0, 600, 2400)
+    return pd.DataFrame(
+        {
+            "x": rng.normal(size=2400),
+            "y": rng.normal(who % 2, 1.0),
+            "id": [f"p{k}" for k in who],
+            "year": rng.choice([2019, 2020, 2021, 2022], 2400),
+            "sex": np.where(who % 2, "F", "M"),
+        }
+    )
+
+
+def ask_people(visits, by, seed=5, **options):
+    asked = {"domain": PEOPLE, "budget": BUDGET, "adaptive": False, "random_state": seed} | options
+    return gv.release(visits, by=by, **asked)
+
+
+@pytest.mark.parametrize(("by", "several"), [(YEARS, 3), (SEXES, 1)])
+def test_a_person_in_several_groups_costs_the_whole_at_most(visits, by, several):
+    """k groups with μ/√k each; k is that of whoever is in the most groups."""
+    ledger = Recorder()
+    made = ask_people(visits, by, seed=None, adaptive=True, ledger=ledger, dataset="d")
+    (event,) = ledger.events
+    assert event.groups_per_person == several
+    assert event.by_person
+    assert event.keeps_budget
+    ((column, levels),) = by.items()
+    assert event.counts == tuple(visits[visits[column] == level]["id"].nunique() for level in levels)
+    for part in made.values():
+        steps = [answer.step for answer in part.answers]
+        assert several * sum(Fraction(step.mu) ** 2 for step in steps) <= Fraction(event.mu) ** 2
+        assert several * sum(Fraction(step.eta) for step in steps) < Fraction(event.eta)
+        assert part.event.mu == pytest.approx(event.mu / np.sqrt(several))
+        assert part.event.groups_per_person == several
+        assert "by another one who is in the same groups" in part.guarantee
+
+
+def test_all_rows_of_a_person_move_their_own_groups_alone(visits):
+    """Somebody with more rows, and others, in the same groups: not one bit of other groups changes."""
+    groups = visits[visits["year"] > 2019].groupby("id")["year"].agg(set)
+    someone = next(person for person, years in groups.items() if years == {2020, 2021})
+    other = pd.DataFrame(
+        {"x": [5.0] * 9, "y": [-5.0] * 9, "id": "somebody new", "year": [2020] * 8 + [2021], "sex": "F"}
+    )
+    neighbour = pd.concat([visits[visits["id"] != someone], other], ignore_index=True)
+    one, two = ask_people(visits, YEARS), ask_people(neighbour, YEARS)
+    assert one.event == two.event, "whatever is public is the same"
+    assert np.array_equal(one[2022].second_moment, two[2022].second_moment)
+    for year in (2020, 2021):  # a row of length √2 in units of the bounds, beside a constant
+        moved = (one[year].second_moment - two[year].second_moment) * one[year].n_samples / 25.0
+        assert 0.0 < np.linalg.norm(moved) <= np.sqrt(2.0) * 3.0
+
+
+def test_a_person_counts_once_in_each_of_their_groups(visits):
+    """Not by how many rows they have there: the mean is that of people's own means."""
+    made = ask_people(visits, YEARS, adaptive=True, budget=gv.Budget(20.0, 1e-6))
+    for year, part in made.items():
+        rows = visits[visits["year"] == year]
+        expected = rows.groupby("id")[["x", "y"]].mean().mean()
+        assert np.abs(gv.recover(part).location - expected).max() < 0.05
+
+
+def test_people_and_groups_are_read_alike_everywhere(visits, tmp_path):
+    """The level is a column, or comes beside an array; so do ids: the same bits in every case."""
+    visits.to_csv(tmp_path / "v.csv", index=False)
+    visits.to_parquet(tmp_path / "v.parquet")
+    array = visits[["x", "y"]].to_numpy()
+    plain = gv.Domain(bounds={"x": (-5, 5), "y": (-5, 5)})
+    book = gv.Domain({"x": (-5, 5), "y": (-5, 5), "sex": gv.Category(["F", "M"])}, person="id")
+    for by in (YEARS, SEXES):
+        (column,) = by
+        made = ask_people(visits, by)
+        for source, options in (
+            (tmp_path / "v.csv", {}),
+            (tmp_path / "v.parquet", {}),
+            ([visits[:1000], visits[1000:]], {}),
+            (visits.drop(columns="id"), {"domain": plain, "person": visits["id"]}),
+            ((array, visits[column].to_numpy()), {"domain": plain, "person": visits["id"].to_numpy(dtype=object)}),
+        ):
+            again = ask_people(source, by, **options)
+            for level, part in again.items():
+                assert np.array_equal(part.second_moment, made[level].second_moment)
+    declared = ask_people(visits, "sex", domain=book)
+    assert np.array_equal(declared["M"].second_moment, made["M"].second_moment)
+
+
+def test_dependent_groups_are_compared_and_merged_as_that(visits):
+    made = ask_people(visits, YEARS, adaptive=True, budget=gv.Budget(8.0, 1e-6))
+    with pytest.raises(InvalidParameter, match="overlap=True"):
+        gv.compare(made[2020], made[2021])
+    assert gv.compare(made[2020], made[2021], overlap=True).overlap
+    with pytest.raises(InvalidParameter, match="sites_per_person must be at least 3"):
+        gv.merge_releases([*made.values()])
+    merged = gv.merge_releases([*made.values()], sites_per_person=3)
+    assert merged.merged_event.mu <= made.event.mu
+
+
+def test_a_group_beyond_its_share_is_refused(visits, tmp_path):
+    made = ask_people(visits, YEARS)
+    with pytest.raises(InvalidParameter, match="must not cost more"):
+        replace(made, event=replace(made.event, mu=made.event.mu * 0.999))
+    with pytest.raises(InvalidParameter, match="must not cost more"):
+        replace(made, event=replace(made.event, groups_per_person=2))
+    made.save(tmp_path / "years.release")
+    assert gv.GroupedRelease.load(tmp_path / "years.release") == made
+
+
+@pytest.mark.parametrize("levels", [["A", "B"], [1, 2]])
+def test_levels_that_no_row_has_are_nobodys(visits, levels):
+    with pytest.raises(SourceError, match="There is no record with"):
+        ask_people(visits.assign(arm="C" if levels[0] == "A" else 3), {"arm": levels})
+
+
+def test_columns_must_be_named(visits):
+    with pytest.raises(InvalidParameter, match="needs the names of the columns"):
+        ask_people(visits, YEARS, domain=gv.Domain(data_norm=4.0, person="id"))
+    with pytest.raises(SourceError, match="equally many"):
+        ask_people((visits[["x", "y"]].to_numpy(), [2020] * 5), YEARS, domain=DOMAIN, person=visits["id"])

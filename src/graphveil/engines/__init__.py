@@ -10,6 +10,7 @@ from graphveil.engines.sql import SqlSource
 from graphveil.exceptions import SourceError
 from graphveil.spec.augmentation import Augment, Labels
 from graphveil.spec.domain import Domain
+from graphveil.spec.grouping import Grouping
 from graphveil.spec.options import ReleaseOptions
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSo
     if isinstance(source, StreamedMoments):
         source.check_asked(domain, augment, adaptive=options.adaptive)
         return source, source.domain
+    if options.by is not None and domain.person is not None and open_engine(source, domain, None) is None:
+        opened = _open_with_levels(source, options.by, domain, person)
+        return opened, domain.resolve(opened.columns and opened.columns[:-1], opened.n_features - 1)
     beside = options.beside
     if options.by is not None and isinstance(source, tuple) and isinstance(source[0], np.ndarray):
         beside = Labels(options.by.levels)  # an array has no column of levels: they come beside it
@@ -39,6 +43,19 @@ def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSo
         raise SourceError('Ids of people must be a column of the rows that an engine holds: Domain(person="...").')
     opened = parts or open_source(source, domain, beside, person)
     return opened, domain.resolve(opened.columns, opened.n_features)
+
+
+def _open_with_levels(source: Any, by: Grouping, domain: Domain, person: Any) -> "RowSource":
+    """Rows with whose they are beside them, and their level as their last column."""
+    import numpy as np
+
+    from graphveil.rows.labels import codes_of
+    from graphveil.rows.sources import add_levels, open_source
+
+    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], np.ndarray):
+        codes = codes_of(source[1], Labels(by.levels))
+        return add_levels(open_source(source[0], domain, None, person), np.append(by.marks, np.nan)[codes])
+    return open_source(source, by.as_column_of(domain), None, person)
 
 
 def open_engine(source: Any, domain: Domain, augment: Augment) -> "RemoteRows | None":

@@ -403,12 +403,20 @@ def _check_alike(a: Any, b: Any, *, overlap: bool) -> None:
             )
     if (a.augment is None) != (b.augment is None):
         raise InvalidParameter("a and b must both have released the mean, or both have assumed that it is zero.")
+    if not overlap and _share_people(a, b):
+        raise InvalidParameter("a and b are groups of one table in which somebody is in both: say overlap=True.")
     shared = {part.checksum for part in _parts(a)} & {part.checksum for part in _parts(b)}
     if shared and not overlap:
         raise InvalidParameter(
             "a and b must be releases of different people, and they are made of the same release. If people may be in "
             "both, say overlap=True."
         )
+
+
+def _share_people(a: Release, b: Release) -> bool:
+    """Whether two releases are groups of a table, some people of which are in several of them."""
+    events = [part.event for release in (a, b) for part in _parts(release)]
+    return all(isinstance(event, GroupEvent) and event.groups_per_person > 1 for event in events)
 
 
 def _parts(release: Release) -> tuple[Release, ...]:

@@ -110,37 +110,40 @@ class Account:
             raise GuaranteeError("Nothing was charged; nothing is released.")
         return self._charged
 
-    @property
-    def n_groups(self) -> int:
-        """How many groups were declared; 0 without ``by``."""
-        return 0 if self._options.by is None else len(self._options.by.levels)
+    def allowance(self, collisions: float) -> tuple[float, float]:
+        """The μ and the η that the release may use, where so much of η is for people who are taken for one."""
+        from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
 
-    def open_groups(self, counts: list[int], *, seeded: bool) -> "list[GroupAccount]":
-        """An account for each group; what they are charged together is the most that one of them may cost.
+        return analytic_mu(self._options.budget), grid_eta_budget(self._options.budget, collisions)
+
+    def open_groups(self, counts: list[int], groups_per_person: int) -> "list[GroupAccount]":
+        """An account for each group; together they are charged what a person in the most groups costs.
 
         Guarantee
         ---------
         Proof: ``privacy/proofs/groups.md``.
         """
-        from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
+        from graphveil.spec.events import collision_probability
 
-        options = self._options
+        options, by_person = self._options, self._options.domain.person is not None
         assert options.by is not None
         for level, count in zip(options.by.levels, counts, strict=True):
             if count == 0:
                 raise SourceError(f"There is no record with {options.by.column} = {level}: declare levels that exist.")
+        collisions = groups_per_person * collision_probability(sum(counts)) if by_person else 0.0
         whole = GroupedEvent(
             options.budget,
-            analytic_mu(options.budget),
-            grid_eta_budget(options.budget),
+            *self.allowance(collisions),
             options.mechanism,
             "adaptive" if options.adaptive else "one",
             sum(counts),
             options.domain.rows_per_person,
             options.domain.neighbours,
-            seeded,
+            options.random_state is not None,
+            by_person,
             grouping=options.by,
             counts=tuple(counts),
+            groups_per_person=groups_per_person,
         )
         return [GroupAccount(self, whole, level) for level in options.by.levels]
 
@@ -201,11 +204,15 @@ class GroupAccount:
 
     def charge(self, event: ReleaseEvent) -> None:
         """Charge the whole, unless another group has."""
-        if event.mu > self.whole.mu or event.eta > self.whole.eta or event.seeded != self.whole.seeded:
+        if not self.whole.allows(event):
             raise GuaranteeError("A group would cost more than all were charged; nothing is released.")
         if not self._account.has_charged:
             self._account.charge(self.whole)
-        self._own = GroupEvent.of(event, self._group)
+        self._own = GroupEvent.of(event, self._group, self.whole.groups_per_person)
+
+    def allowance(self, collisions: float) -> tuple[float, float]:
+        """The group's share of the whole."""
+        return self.whole.share
 
     def charged(self) -> GroupEvent:
         """What the group is held to; it is an error to ask before."""

@@ -1,6 +1,7 @@
 """How much noise a budget asks for, and on which lattice it is drawn. Everything rounds to the private side."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -81,9 +82,15 @@ def grid_eta_budget(budget: Budget, collisions: float = 0.0) -> float:
 
 
 def whole_release(
-    options: ReleaseOptions, domain: Domain, n_samples: int | None, first: GaussianStep, *, seeded: bool
+    options: ReleaseOptions,
+    domain: Domain,
+    n_samples: int | None,
+    allowance: Callable[[float], tuple[float, float]],
+    first: GaussianStep,
+    *,
+    seeded: bool,
 ) -> ReleaseEvent:
-    """What a release is charged: all of its budget where there are several rounds, else what its one step costs.
+    """What a release is charged: all that it may use where there are several rounds, else what its one step costs.
 
     Guarantee
     ---------
@@ -92,7 +99,7 @@ def whole_release(
     budget, by_person = options.budget, domain.person is not None
     collisions = allowed_collisions(budget, n_samples) if by_person else 0.0
     if options.adaptive or domain.wants_private_norm or domain.hides_count:
-        mu, eta = analytic_mu(budget), grid_eta_budget(budget, collisions)
+        mu, eta = allowance(collisions)
     else:
         mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(collisions))
     rounds = "adaptive" if options.adaptive else "one"

@@ -44,7 +44,7 @@ class GroupedRelease(Mapping[Level, Release]):
                 raise InvalidParameter("the groups of a grouped release must be those that were charged.")
             if any(getattr(own, fact) != getattr(self.event, fact) for fact in _ALIKE):
                 raise InvalidParameter("a group must have been released as all of them were charged.")
-            if own.mu > self.event.mu or own.eta > self.event.eta:
+            if not self.event.allows(own) or own.groups_per_person != self.event.groups_per_person:
                 raise InvalidParameter("a group must not cost more than was charged for all.")
 
     def __getitem__(self, level: Level) -> Release:

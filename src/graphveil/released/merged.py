@@ -56,6 +56,12 @@ class MergedEvent(PrivacyCost, Record):
         if any(site.hides_count for site in sites):
             raise InvalidParameter('releases with neighbours="add-remove" cannot be merged: sizes of sites are secret.')
         _validation.integer("sites_per_person", self.sites_per_person, 1, len(self.sites))
+        several = max(getattr(site, "groups_per_person", 1) for site in sites)
+        if self.sites_per_person < min(several, len(sites)):
+            raise InvalidParameter(
+                f"sites_per_person must be at least {min(several, len(sites))}: some people are in {several} of the "
+                "groups that are merged."
+            )
 
     @property
     def budget(self) -> Budget:

@@ -31,7 +31,8 @@ def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
     networks = [side.network(FDR) for side in sides]
     places = common_places(networks)
     names, style, card = groups.parts[0].column_labels, asset("page.css"), privacy_card(groups)
-    pairs = [compare_sides(a, b, fdr=FDR, overlap=False) for a, b in combinations(sides, 2)]
+    overlap = groups.event.groups_per_person > 1
+    pairs = [compare_sides(a, b, fdr=FDR, overlap=overlap) for a, b in combinations(sides, 2)]
     parts = {
         "policy": policy(style, ""),
         "style": style,

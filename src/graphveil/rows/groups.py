@@ -5,19 +5,24 @@ Guarantee
 Whether a row is in a group depends on its own level alone. Proof: ``privacy/proofs/groups.md``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from graphveil.exceptions import SourceError
+from graphveil.rows.by_person import count_people
 from graphveil.rows.partitions import RemoteRows
+from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
 
 if TYPE_CHECKING:
     from graphveil.rows.sources import Block, DecodeTask
     from graphveil.rows.streaming import StreamedMoments
+    from graphveil.spec.options import ReleaseOptions
 
-__all__ = ["GroupRows"]
+__all__ = ["GroupRows", "count_groups", "split_groups"]
 
 
 class GroupRows(RowSource):
@@ -26,12 +31,14 @@ class GroupRows(RowSource):
     Parameters
     ----------
     rows : RowSource
-        Rows with the numbers of their levels beside them.
-    code : int
-        The number of the level.
+        Rows with the numbers of their levels beside them; or, where their people are beside them, with their levels as
+        the last column.
+    mark : float
+        What tells the level.
+    by_person : bool
     """
 
-    def __init__(self, rows: "RowSource | StreamedMoments", code: int) -> None:
+    def __init__(self, rows: "RowSource | StreamedMoments", mark: float, *, by_person: bool = False) -> None:
         if isinstance(rows, RemoteRows):
             raise SourceError(
                 "These rows are on other machines, where by= is not supported yet. Write them to Parquet files first."
@@ -39,7 +46,9 @@ class GroupRows(RowSource):
         if not isinstance(rows, RowSource):
             raise SourceError("by= needs rows that can be read again, not batches that were collected.")
         self.columns, self.n_features = rows.columns, rows.n_features
-        self._rows, self._code = rows, code
+        if by_person:
+            self.columns, self.n_features = rows.columns and rows.columns[:-1], rows.n_features - 1
+        self._rows, self._mark, self.by_person = rows, mark, by_person
 
     def iter_tasks(self) -> "Iterator[Block | DecodeTask]":
         for part in self._rows.iter_tasks():
@@ -50,6 +59,29 @@ class GroupRows(RowSource):
         yield from map(self._pick, decode())
 
     def _pick(self, block: "Block") -> "Block":
-        rows, codes = block
-        assert codes is not None
-        return rows[codes == self._code], None
+        rows, beside = block
+        assert beside is not None
+        if not self.by_person:
+            return rows[beside == self._mark], None
+        chosen = rows[:, -1] == self._mark
+        return np.ascontiguousarray(rows[chosen, :-1]), beside[chosen]
+
+
+def split_groups(rows: "RowSource | StreamedMoments", options: "ReleaseOptions") -> list[GroupRows]:
+    """All groups of a source, in the order of their levels."""
+    assert options.by is not None
+    if options.domain.person is not None:
+        return [GroupRows(rows, mark, by_person=True) for mark in options.by.marks]
+    return [GroupRows(rows, code) for code in range(len(options.by.levels))]
+
+
+def count_groups(groups: Sequence[GroupRows]) -> tuple[list[int], int]:
+    """How many rows, or people, are in each group, and in how many groups somebody is, at most. All of it is public."""
+    if not any(group.by_person for group in groups):
+        return [group.count() for group in groups], 1
+    counts, met = [], People()
+    for group in groups:
+        people, _ = count_people(group)
+        counts.append(people.count())
+        met.add(people.keys)
+    return counts, int(met.rows_at.max())

@@ -315,6 +315,11 @@ class People(Unreleased):
         return places
 
     @property
+    def keys(self) -> "Keys":
+        """Everybody's key, once."""
+        return self._table[self._counts > 0]
+
+    @property
     def room(self) -> int:
         """What no place exceeds."""
         return self._counts.size

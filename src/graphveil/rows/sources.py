@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Block = tuple[NDArray[np.generic], NDArray[Any] | None]
     DecodeTask = Callable[[], Iterator[Block]]  # blocks still to be made, by any thread
 
-__all__ = ["RowSource", "open_batch", "open_source"]
+__all__ = ["RowSource", "add_levels", "open_batch", "open_source"]
 
 _LONG_INTEGERS = ("HUGEINT", "UHUGEINT", "Int128", "UInt128")  # of DuckDB and polars; Arrow has none of 128 bits
 _UNEQUAL = "Ids of people and rows must be equally many."  # how many there are is secret
@@ -237,6 +237,32 @@ class _Beside(RowSource):
 
     def iter_people(self) -> "Iterator[NDArray[np.uint64]]":
         yield self._beside
+
+
+class _WithColumn(RowSource):
+    """Rows with numbers that came beside them as their last column."""
+
+    def __init__(self, rows: RowSource, column: "NDArray[np.float64]", refusal: str) -> None:
+        self.columns, self.n_features = None, rows.n_features + 1
+        self._rows, self._column, self._refusal = rows, column, refusal
+
+    def read(self) -> "Iterator[Block]":
+        start, step = 0, batch_rows(self.n_features)
+        for rows, beside in self._rows.read():
+            for first in range(0, len(rows), step):
+                part = slice(first, first + step)
+                column = self._column[start : start + len(rows[part])]
+                start += len(rows[part])
+                if start > len(self._column):
+                    raise SourceError(self._refusal)
+                yield np.column_stack([rows[part], column]), None if beside is None else beside[part]
+        if start != len(self._column):
+            raise SourceError(self._refusal)
+
+
+def add_levels(rows: RowSource, levels: "NDArray[np.float64]") -> RowSource:
+    """Rows of an array with the levels of their groups as their last column."""
+    return _WithColumn(rows, levels, "Levels of groups and rows must be equally many.")
 
 
 def _with_labels(rows: RowSource, codes: "NDArray[np.intp]") -> RowSource:

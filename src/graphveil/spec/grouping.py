@@ -1,12 +1,15 @@
 """Groups of one table: their declaration, and what is charged for releasing each of them by itself.
 
 Who is in which group is public, as are the numbers of records: neighbours replace a record by another one *of the same
-group*. Then one record concerns one group, and all groups together cost what the most expensive one costs. Proof:
-``privacy/proofs/groups.md``.
+group*. Then one record concerns one group, and all groups together cost what the most expensive one costs. With a
+person column, all records of a person are replaced by those of somebody *in the same groups*: if somebody is in k
+groups, each group gets μ/√k. Proof: ``privacy/proofs/groups.md``.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from typing import Any
 
 from graphveil import _validation
@@ -15,13 +18,13 @@ from graphveil.spec.augmentation import Labels
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.kinds import Category
-from graphveil.spec.serialization import Record
+from graphveil.spec.kinds import Category, Number
+from graphveil.spec.rounding import float_round_down
+from graphveil.spec.serialization import LATER, Record
 
 __all__ = ["GroupEvent", "GroupedEvent", "Grouping", "Level"]
 
 Level = str | int | bool
-_WITHIN_GROUP = "replacing one record by another one of the same group"
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,26 @@ class Grouping(Record):
         ((column, levels),) = given.items()
         return cls(column, levels)
 
+    @property
+    def marks(self) -> tuple[float, ...]:
+        """What the levels are in a column of numbers: themselves, or their places where they are text."""
+        return Category(self.levels).values
+
+    def as_column_of(self, domain: Domain) -> Domain:
+        """A domain to read rows by, in which the level is the last column; what it says of other columns is not used.
+
+        A block of rows has room for one thing beside them, and where that is whose they are, the level is read like any
+        category.
+        """
+        names = domain.source_columns
+        if names is None:
+            raise InvalidParameter(
+                "by with a person column needs the names of the columns: give bounds by name, or Domain(columns=...)."
+            )
+        book = domain.codebook
+        kinds = dict.fromkeys(names, Number(0, 1)) if book is None else dict(zip(book.names, book.kinds, strict=True))
+        return Domain(codebook=Codebook.of({**kinds, self.column: Category(self.levels)}), person=domain.person)
+
 
 @dataclass(frozen=True)
 class GroupEvent(ReleaseEvent):
@@ -78,9 +101,12 @@ class GroupEvent(ReleaseEvent):
     ----------
     group : pair of str and level
         The column that makes groups, and the level of this one.
+    groups_per_person : int
+        In how many groups somebody is, at most.
     """
 
     group: tuple[str, Level] = field(kw_only=True)
+    groups_per_person: int = field(default=1, kw_only=True, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,11 +114,13 @@ class GroupEvent(ReleaseEvent):
         if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], str | int):
             raise InvalidParameter.of("group", "a column and a level", given)
         _validation.text("group", given[0])
+        _validation.integer("groups_per_person", self.groups_per_person, 1)
 
     @classmethod
-    def of(cls, event: ReleaseEvent, group: tuple[str, Level]) -> "GroupEvent":
+    def of(cls, event: ReleaseEvent, group: tuple[str, Level], groups_per_person: int) -> "GroupEvent":
         """The event of a release, of which it is known that its records are one group of a table."""
-        return cls(**{item.name: getattr(event, item.name) for item in fields(event)}, group=group)
+        facts = {item.name: getattr(event, item.name) for item in fields(event)}
+        return cls(**facts, group=group, groups_per_person=groups_per_person)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -102,7 +130,7 @@ class GroupEvent(ReleaseEvent):
     @property
     def change(self) -> str:
         """The change of the table that the noise hides."""
-        return _WITHIN_GROUP
+        return _replacing(self)
 
     @property
     def sentence(self) -> str:
@@ -116,17 +144,20 @@ class GroupEvent(ReleaseEvent):
 
 @dataclass(frozen=True)
 class GroupedEvent(ReleaseEvent):
-    """What the releases of all groups cost together: each person is in one group.
+    """What the releases of all groups cost together.
 
     Parameters
     ----------
     grouping : Grouping
     counts : tuple of int
-        Number of records of each group; public.
+        Number of records, or of people, of each group; public.
+    groups_per_person : int
+        In how many groups somebody is, at most; public, as membership is.
     """
 
     grouping: Grouping = field(kw_only=True)
     counts: tuple[int, ...] = field(kw_only=True)
+    groups_per_person: int = field(default=1, kw_only=True, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,6 +167,30 @@ class GroupedEvent(ReleaseEvent):
             _validation.integer("counts", count, 1, 2**62)
         if len(self.counts) != len(self.grouping.levels) or sum(self.counts) != self.n_samples:
             raise InvalidParameter("counts must be one for each level, and add up to n_samples.")
+        _validation.integer("groups_per_person", self.groups_per_person, 1, len(self.counts))
+
+    @property
+    def share(self) -> tuple[float, float]:
+        """The μ and the η that each group may use, rounded down: a person in all the groups allowed costs the whole.
+
+        Guarantee
+        ---------
+        Proof: ``privacy/proofs/groups.md``.
+        """
+        several, mu = self.groups_per_person, self.mu / math.sqrt(self.groups_per_person)
+        while several * Fraction(mu) ** 2 > Fraction(self.mu) ** 2:
+            mu = math.nextafter(mu, 0.0)
+        return mu, float_round_down((Fraction(self.eta) - Fraction(self.id_collisions)) / several)
+
+    def allows(self, own: ReleaseEvent) -> bool:
+        """Whether the event of a group is within its share, in exact arithmetic.
+
+        Guarantee
+        ---------
+        Proof: ``privacy/proofs/groups.md``.
+        """
+        mu, eta = self.share
+        return own.mu <= mu and own.eta <= eta and own.seeded == self.seeded and own.by_person == self.by_person
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -145,7 +200,7 @@ class GroupedEvent(ReleaseEvent):
     @property
     def change(self) -> str:
         """The change of the table that the noise hides."""
-        return _WITHIN_GROUP
+        return _replacing(self)
 
     @property
     def sentence(self) -> str:
@@ -155,3 +210,9 @@ class GroupedEvent(ReleaseEvent):
             self.change,
             f"who belongs to which group is public, and so are the numbers of {self.counted}: {sizes}.",
         )
+
+
+def _replacing(event: ReleaseEvent) -> str:
+    if event.by_person:
+        return "replacing one person with all their records by another one who is in the same groups"
+    return "replacing one record by another one of the same group"

@@ -77,11 +77,10 @@ class ReleaseOptions(Record):
             _require("adaptive", self.adaptive, False, "with labels, which one round releases (or gv.PrivateLDA)")
         if self.by is not None:
             _require("labels", self.labels, None, "with by")
-            _require("person", self.domain.person, None, "with by, which needs one record per person")
             _require("mechanism", self.mechanism, "default", "with by")
             _require("neighbours", self.domain.neighbours, "replace", "with by")
             if self.domain.rows_per_person != 1:
-                rule = "1 with by, where a person's records could be in several groups"
+                rule = "1 with by, where a person's records could be in several groups: say whose they are, by person="
                 raise InvalidParameter.of("rows_per_person", rule, self.domain.rows_per_person)
             if self.by.column in (self.domain.source_columns or ()):
                 raise InvalidParameter.of("by", "a column that is not among the columns to release", self.by.column)

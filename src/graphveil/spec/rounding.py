@@ -4,7 +4,14 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
-__all__ = ["float_round_up", "format_exact", "format_round_down", "format_round_up", "sqrt_round_up"]
+__all__ = [
+    "float_round_down",
+    "float_round_up",
+    "format_exact",
+    "format_round_down",
+    "format_round_up",
+    "sqrt_round_up",
+]
 
 
 def float_round_up(value: Fraction) -> float:
@@ -14,6 +21,11 @@ def float_round_up(value: Fraction) -> float:
     except OverflowError:
         return math.inf
     return nearest if nearest >= value else math.nextafter(nearest, math.inf)
+
+
+def float_round_down(value: Fraction) -> float:
+    """The largest float that is at most ``value``."""
+    return -float_round_up(-value)
 
 
 def sqrt_round_up(square: Fraction | int) -> float:
