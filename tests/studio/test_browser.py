@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 import graphveil as gv
 from graphveil.studio.demo import demo_session
-from graphveil.studio.release_job import ReleaseJob
+from graphveil.studio.jobs import ReleaseJob
 from graphveil.studio.server import StudioServer
 from helpers.studios import BOUNDS, CANARY, Studio, draft, write_table
 
@@ -25,7 +25,7 @@ def enter_columns(page):
     for name, (low, high) in BOUNDS.items():
         page.get_by_label(f"Lower bound of {name}").fill(str(low))
         page.get_by_label(f"Upper bound of {name}").fill(str(high))
-        page.get_by_label(f"How do you know the bounds of {name}").fill("codebook")
+        page.get_by_label(f"source of {name}").fill("codebook")
     page.get_by_label("Use name as").select_option("out")
     page.get_by_label("The most records").fill("1")
     page.get_by_role("button", name="These are the columns").click()
@@ -211,10 +211,10 @@ def test_paste_and_import(studio, visit, tmp_path):
     page.get_by_role("button", name="Fill in the table").click()
     expect(page.locator("#filled")).to_contain_text("2 of 3 lines")
     expect(page.get_by_label("Upper bound of age")).to_have_value("110")
-    expect(page.get_by_label("How do you know the bounds of age")).to_have_value("law of nature")
+    expect(page.get_by_label("source of age")).to_have_value("law of nature")
     path = tmp_path / "bounds.toml"
     path.write_text('person = "name"\n[bounds]\nsystolic = [60, 240]\n')
-    page.get_by_label("A file of bounds").set_input_files(path)
+    page.get_by_label("A codebook").set_input_files(path)
     expect(page.get_by_label("Lower bound of systolic")).to_have_value("60")
     expect(page.get_by_label("Use name as")).to_have_value("person")
     assert page.get_by_label("The most records").is_disabled()
@@ -279,7 +279,8 @@ def test_a_release_is_opened_and_regressed(studio, visit, keep, tmp_path):
     rows = write_table(tmp_path / "patients.parquet", 4000)
     domain = gv.Domain(bounds=BOUNDS)
     made = gv.release(rows, domain=domain, budget=gv.Budget(2.0, 1e-6), random_state=0)
-    page = visit(studio(release=made))
+    made.save(tmp_path / "patients.release")
+    page = visit(studio(releases=[str(tmp_path / "patients.release")]))
     see_report(page)
     assert page.locator("#columns").is_hidden()
     expect(page.locator("#regression tbody tr")).to_have_count(3)  # const, age and bmi

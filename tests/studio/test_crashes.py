@@ -58,7 +58,7 @@ def test_killed(program, tmp_path, step):
     for path in tmp_path.glob("*.release"):
         gv.Release.load(path)
     for path in tmp_path.glob("*.toml"):
-        assert path.read_text().count("\n[bounds]\n") == 1
+        assert path.read_text().count("\n[columns]\n") == 1
     # Somebody opens the studio again, and enters the same.
     _, again = program(table.name)
     again.ask("release", draft=draft(), confirmation="patients-2026")

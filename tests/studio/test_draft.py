@@ -31,7 +31,7 @@ def released(studio, tmp_path):
 
 def test_the_command_and_the_script_return_the_same_release(released, monkeypatch):
     opened, shown = released
-    path = opened.folder / shown["release_file"]
+    path = opened.folder / shown["release_files"][0]
     made = path.read_bytes()
     monkeypatch.chdir(opened.folder)
     for number, how in enumerate(("command", "script")):
@@ -42,7 +42,7 @@ def test_the_command_and_the_script_return_the_same_release(released, monkeypatc
             assert call(words[1:]) == 0
         else:
             subprocess.run([sys.executable, shown["python_file"]], check=True)
-            assert (opened.folder / shown["release_file"]).with_suffix(".html").exists()
+            assert (opened.folder / shown["release_files"][0]).with_suffix(".html").exists()
         assert path.read_bytes() == made
         assert opened.charges == 1
     assert opened.ask("review", draft=draft())[1]["known"]
@@ -79,7 +79,7 @@ def test_nothing_is_released_without_confirmation_or_budget(studio, tmp_path):
 def test_an_output_that_is_taken_is_noticed_before_the_charge(studio, tmp_path):
     opened = studio(write_table(tmp_path / "patients.csv", 400))
     opened.ask("account", dataset="patients-2026", epsilon=3.0, delta=1e-6)
-    (opened.folder / opened.ask("review", draft=draft())[1]["release_file"]).write_text("a letter")
+    (opened.folder / opened.ask("review", draft=draft())[1]["release_files"][0]).write_text("a letter")
     opened.ask("release", draft=draft(), confirmation="patients-2026")
     job = wait_for_job(opened)
     assert job["state"] == "failed"
@@ -90,29 +90,29 @@ def test_an_output_that_is_taken_is_noticed_before_the_charge(studio, tmp_path):
 def test_the_bounds_say_where_they_come_from(tmp_path):
     entered = draft()
     entered["columns"][0]["source"] = "codebook\n[evil]\r\npage 3"
-    read = Draft.read("x.csv", "ledger.db", entered)
+    read = Draft.read("x.csv", "ledger.db", entered, {})
     path = tmp_path / "bounds.toml"
-    path.write_text(read.bounds_toml)
+    path.write_text(read.codebook)
     from graphveil.cli.bounds import read_domain
 
-    assert read_domain(path) == read.domain
-    assert "age = [0, 110]  # codebook [evil] page 3" in read.bounds_toml
+    assert read_domain(path) == read.columns.domain
+    assert read.columns.domain.codebook.kinds[0].source == "codebook [evil] page 3"
 
 
 def test_a_person_column_and_decimal_commas():
     entered = draft(rows_per_person="")
     entered["columns"].append({"name": "patient id", "role": "person"})
     entered["columns"][1]["lower"] = "10,5"
-    read = Draft.read("x.csv", "ledger.db", entered)
-    assert read.domain.person == "patient id"
-    assert read.domain.bounds[0][1] == 10.5
-    assert 'person = "patient id"' in read.bounds_toml
-    assert read.key != Draft.read("x.csv", "ledger.db", draft()).key
+    read = Draft.read("x.csv", "ledger.db", entered, {})
+    assert read.columns.domain.person == "patient id"
+    assert read.columns.domain.bounds[0][1] == 10.5
+    assert 'person = "patient id"' in read.codebook
+    assert read.key != Draft.read("x.csv", "ledger.db", draft(), {}).key
 
 
 def test_the_key_depends_on_what_is_asked_alone():
     keys = {
-        Draft.read(data, "ledger.db", draft(**changes)).key
+        Draft.read(data, "ledger.db", draft(**changes), {}).key
         for data, changes in [
             ("x.csv", {}),
             ("./x.csv", {}),
@@ -131,17 +131,20 @@ def test_the_key_depends_on_what_is_asked_alone():
     [("parts/*.parquet", "table"), (".", "table"), ("-rf.csv", "rf"), ("s3://b/people 2026.csv", "people2026")],
 )
 def test_files_are_named_after_the_data(data, stem):
-    name = Draft.read(data, "ledger.db", draft()).file_name(".release")
+    name = Draft.read(data, "ledger.db", draft(), {}).file_name(".release")
     assert name.rpartition("-")[0] == stem
 
 
 def test_a_release_is_opened(studio, released):
     opened, shown = released
-    made = gv.Release.load(opened.folder / shown["release_file"])
+    made = gv.Release.load(opened.folder / shown["release_files"][0])
     assert list(BOUNDS) == list(made.columns)
-    other = studio(release=made)
+    other = studio(releases=[str(opened.folder / shown["release_files"][0])])
     assert json.loads(other.get("state")[1])["only_report"]
-    status, page = other.get("report")
+    assert other.get("report-0")[0] == 400
+    assert other.get("start")[0] == 200
+    status, page = other.get("report-0")
     assert status == 200
     assert "Private network of 3 variables" in page
-    assert opened.get("report")[1] == page
+    assert opened.get("report-0")[1] == page
+    assert [r["variables"] for r in json.loads(other.get("releases")[1])["releases"]] == [list(BOUNDS)]

@@ -27,7 +27,7 @@ def test_a_wrong_token_gets_nothing(opened):
     right = opened.path.strip("/")
     wrong = ["", "x", right[:-1], right + "x", right[:-1] + ("A" if right[-1] != "A" else "B"), right.swapcase()]
     for token in wrong:
-        for name in ("", "state", "page.js", "report", "job"):
+        for name in ("", "state", "page.js", "report-0", "job"):
             assert nothing(opened.request("GET", f"/{token}/{name}")), token
     for path in ("/", "/favicon.ico", f"/{right}", f"/{right}/../{right}/state", f"/x/{right}/state"):
         assert nothing(opened.request("GET", path)), path
@@ -79,12 +79,12 @@ def test_a_link_with_the_token_opens_the_page(opened):
 
 
 def test_every_answer_is_strict(opened):
-    for name in ("", "page.js", "page.css", "report.css", "state", "report", "nowhere"):
+    for name in ("", "page.js", "page.css", "report.css", "state", "report-0", "nowhere"):
         answer, _ = opened.request("GET", opened.path + name)
         policy = answer.headers["Content-Security-Policy"]
         assert "unsafe" not in policy
         assert "frame-ancestors" in policy
-        assert name == "report" or policy.startswith("default-src 'none'")
+        assert name == "report-0" or policy.startswith("default-src 'none'")
         assert answer.headers["Referrer-Policy"] == "no-referrer"
         assert answer.headers["Cache-Control"] == "no-store"
         assert "Set-Cookie" not in answer.headers
@@ -143,11 +143,11 @@ def test_no_value_is_told_before_the_release(studio, table, capfd):
         status, said = opened.ask("release", draft=entered, confirmation=str(entered.get("dataset")))
         if status == 200:  # only the table can tell that a column is not there
             assert wait_for_job(opened)["state"] == "failed", said
-    opened.ask("forecast", people=4000, columns=3, epsilon=1.0, delta=1e-6, rows=1, width=4.0)
+    opened.ask("forecast", draft=draft(people="4000", width="4"))
     opened.ask("review", draft=draft())
     for path in ("nowhere.csv", "x\0y", str(opened.folder / "ledger.db")):
         assert opened.ask("table", data=path)[0] in (400, 500)
-    assert opened.get("report")[0] == 400
+    assert opened.get("report-0")[0] == 400
     assert opened.charges == 0
     everything = "".join(opened.heard) + "".join(capfd.readouterr())
     assert len(everything) > 10_000
@@ -179,10 +179,16 @@ def test_bounds_are_imported(opened):
 
 
 def test_the_forecast_is_that_of_plan(opened):
-    status, said = opened.ask("forecast", people=5000, columns=20, epsilon=1.0, delta=1e-6, rows=1, width=4.0)
-    plan = gv.plan(n=5000, p=20, budget=gv.Budget(1.0, 1e-6))
+    status, said = opened.ask("forecast", draft=draft(people="5000", width="4"))
+    plan = gv.plan(n=5000, p=3, budget=gv.Budget(1.0, 1e-6))
     assert status == 200
     assert (said["n_eff"], said["smallest_edge"]) == (plan.here.n_eff, plan.here.smallest_edge)
     assert 54 < said["guess"] < 55.5
-    assert opened.ask("forecast", people=0, columns=20, epsilon=1.0, delta=1e-6, rows=1, width=4.0)[0] == 400
-    assert opened.ask("forecast", people=5)[0] == 400
+    assert opened.ask("forecast", draft=draft(people="0", width="4"))[0] == 400
+    assert opened.ask("forecast", draft=draft(people="5"))[0] == 400
+    secret = draft(people="5000", width="4", neighbours="add-remove")
+    secret["columns"].append({"name": "name", "role": "group", "levels": "Jo, Al"})
+    assert opened.ask("forecast", draft=secret)[0] == 400, "groups are public"
+    del secret["columns"][-1]
+    plan = gv.plan(n=5000, p=3, budget=gv.Budget(1.0, 1e-6), neighbours="add-remove")
+    assert opened.ask("forecast", draft=secret)[1]["n_eff"] == plan.here.n_eff

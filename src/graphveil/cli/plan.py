@@ -24,7 +24,7 @@ _FORECAST = re.compile(rb'\{"bounds_in_sd": ')
 
 @command
 def plan(
-    records: Annotated[int, WholeNumber(help="Number of records.")],
+    records: Annotated[int, WholeNumber(help="Number of records; of people, where a column tells whose they are.")],
     variables: Annotated[int, WholeNumber(help="Number of columns.")],
     epsilon: Annotated[float, Number(help="ε that would be spent.")],
     delta: Annotated[float, Number(help="δ that would be spent.")],
@@ -32,6 +32,9 @@ def plan(
     bounds_in_sd: Annotated[
         float, Number(help="Half the width of the bounds, in standard deviations of a column.")
     ] = 4.0,
+    neighbours: Annotated[
+        str, typer.Option(help='What is hidden: "replace", a person\'s records, or "add-remove", being among them too.')
+    ] = "replace",
     target: Annotated[float, Number(help="A partial correlation that should be detected.")] = 0.1,
     rehearse: Annotated[
         bool, typer.Option("--rehearse", help="Make the release of simulated records, which takes seconds.")
@@ -68,6 +71,7 @@ def plan(
                 budget,
                 rows_per_person=rows_per_person,
                 bounds_in_sd=bounds_in_sd,
+                neighbours=neighbours,
                 target=target,
                 rehearse=rehearse,
                 progress=count,

@@ -1,7 +1,6 @@
 """`graphveil release`: the verb that sees your records and spends (`demo` does so with records of its own)."""
 
 import os
-import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -87,7 +86,7 @@ def release(
     groups = None
     if by is not None:
         groups, domain = _parse_groups(by, domain)
-    outputs = _name_outputs(output, groups)
+    outputs = [output] if groups is None else [output, *groups.name_files(output)]
 
     def check_outputs() -> None:
         for path in outputs:
@@ -143,16 +142,6 @@ def _parse_groups(given: str, domain: "Domain") -> "tuple[Grouping, Domain]":
         raise CliError(f"--by is a column and its levels, such as arm=A,B; got {given!r}.")
     found = tuple(int(level) if level.isdecimal() and level.isascii() else level for level in levels.split(","))
     return Grouping(column, found), domain
-
-
-def _name_outputs(output: Path, groups: "Grouping | None") -> list[Path]:
-    """The file itself, and beside ``people.release`` one for each group: ``people-A.release``, ``people-B.release``."""
-    if groups is None:
-        return [output]
-    levels = [re.sub(r"[^\w.-]", "_", str(level)) for level in groups.levels]
-    if len(set(levels)) < len(levels):
-        raise CliError("--by has levels whose files would have the same name: rename one of them.")
-    return [output, *(output.with_name(f"{output.stem}-{level}{output.suffix}") for level in levels)]
 
 
 def _say(console: "Console", made: "Release | GroupedRelease", below: str) -> None:

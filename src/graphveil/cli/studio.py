@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli._arguments import AsJson, expand_home
+from graphveil.cli._arguments import AsJson
 from graphveil.cli._errors import CliError, command
 from graphveil.cli._output import echo, emit, note
 from graphveil.cli.ledger import LedgerUrl
@@ -25,7 +25,8 @@ _RELEASE = b"graphveil-release "  # how a release file begins
 @command
 def studio(
     data: Annotated[
-        str | None, typer.Argument(help="The records, as for `graphveil release`; or a release, to read its report.")
+        list[str] | None,
+        typer.Argument(help="The records, as for `graphveil release`; or releases, to read and to compare."),
     ] = None,
     ledger: LedgerUrl = None,
     demo: Annotated[bool, typer.Option("--demo", help="Play with a bundled survey, which is public.")] = False,
@@ -38,7 +39,8 @@ def studio(
     """
     from graphveil.studio.server import StudioServer
 
-    if demo and (data is not None or ledger is not None):
+    data = data or []
+    if demo and (data or ledger is not None):
         raise CliError("--demo brings records and a ledger of its own. Leave out the others.")
     with ExitStack() as stack:
         server = stack.enter_context(StudioServer(_open_session(data, ledger, demo, stack)))
@@ -61,7 +63,8 @@ def _end_with_the_terminal() -> None:
         signal.signal(hangup, signal.default_int_handler)
 
 
-def _open_session(data: str | None, ledger: str | None, demo: bool, stack: ExitStack) -> "Session":
+def _open_session(data: list[str], ledger: str | None, demo: bool, stack: ExitStack) -> "Session":
+    """Of a table, of releases, or of nothing yet. What is heavy loads when the page asks for it."""
     from graphveil.studio.session import Session
 
     if demo:
@@ -69,11 +72,18 @@ def _open_session(data: str | None, ledger: str | None, demo: bool, stack: ExitS
 
         return demo_session(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="graphveil-demo-"))))
     found = ledger or os.environ.get("GRAPHVEIL_LEDGER") or "ledger.db"
-    if data is not None and _is_release(data):
-        from graphveil.released.release import Release
+    if data and all(map(_is_release, data)):
+        return Session(found, releases=data)
+    if len(data) > 1:
+        raise CliError("Several files must all be releases. Of records, name one file, a folder or a pattern.")
+    if data and not _may_be_there(data[0]):
+        raise CliError(f"{data[0]} does not exist.")
+    return Session(found, *data)
 
-        return Session(found, release=Release.load(expand_home(Path(data))))
-    return Session(found, data=data)
+
+def _may_be_there(data: str) -> bool:
+    """Whether a path exists; of patterns and URIs the page will tell."""
+    return "://" in data or any(sign in data for sign in "*?[") or os.path.exists(os.path.expanduser(data))
 
 
 def _is_release(data: str) -> bool:

@@ -19,6 +19,12 @@ class Case:
     budget: Budget
     rows_per_person: int = 1
     bounds_in_sd: float = 4.0
+    neighbours: str = "replace"
+
+    @property
+    def hides_count(self) -> bool:
+        """Whether being among the records is a secret, and their number is released with noise."""
+        return self.neighbours == "add-remove"
 
     def at_epsilon(self, epsilon: float) -> "Case":
         """The same records, with another ε."""

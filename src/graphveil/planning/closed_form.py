@@ -6,6 +6,9 @@ radius is too, and with it the noise (:mod:`graphveil.recovery.clipping_radius`)
 
     1/n_eff = 1/n + (σ/c)²/2,  σ = √2 k (R² + 1)/(μ √share n),  c: what Gaussian rows keep at R.
 
+With ``neighbours="add-remove"`` a person who is added moves a count or a moment √2 times less than one who is replaced,
+and a little of μ² is spent on the number of people.
+
 What is read off a release then has the sampling error of n_eff records, times a factor that grows with the number of
 columns for each of them. Where there are few records, the variances of the columns are unsure besides. The factors were
 fitted to rehearsals (:mod:`graphveil.planning.rehearsal`): ``benchmarks/forecast.py`` shows how well.
@@ -20,6 +23,7 @@ from graphveil.planning.case import Case
 from graphveil.recovery.clipping_radius import choose_radius, kept_of_gaussian, norm_edges
 from graphveil.recovery.network import RELIABLE
 from graphveil.recovery.parameters import PROTOCOL
+from graphveil.recovery.private_count import mu_after_count
 from graphveil.spec.forecast import SEEN, ForecastPoint
 
 __all__ = ["foresee"]
@@ -41,7 +45,7 @@ def foresee(case: Case) -> ForecastPoint:
     """What is expected of a release."""
     n, p = case.n, case.p
     n_eff, private = _effective_records(case)
-    unsure = (_UNSURE * _count_noise(case, 1.0)) ** 2
+    unsure = (_UNSURE * _square_noise(case, 1.0)) ** 2
     neighbours, entry = min(p - 1, _NEIGHBOURS[p >= _FEW_COLUMNS]), _ENTRY[p >= _FEW_COLUMNS]
     entries = math.sqrt((2.0 + neighbours) / (1.0 + neighbours * entry))
     error = math.hypot(entries / math.sqrt(n_eff) * (1.0 + _CROWDED_ERROR * p / n_eff), unsure)
@@ -60,7 +64,13 @@ def foresee(case: Case) -> ForecastPoint:
 
 def _count_noise(case: Case, share: float) -> float:
     """Standard deviation of a count that gets ``share`` of μ², as a share of the records."""
-    return math.sqrt(2.0 / share) * case.rows_per_person / (case.budget.mu * case.n)
+    return _square_noise(case, share) / (math.sqrt(2.0) if case.hides_count else 1.0)
+
+
+def _square_noise(case: Case, share: float) -> float:
+    """Of a mean square, in units of its largest value over √2: one who comes moves it as far as one who is replaced."""
+    mu = mu_after_count(case.budget.mu) if case.hides_count else case.budget.mu
+    return math.sqrt(2.0 / share) * case.rows_per_person / (mu * case.n)
 
 
 class _LastRound(NamedTuple):
@@ -87,7 +97,7 @@ def _last_round(case: Case) -> _LastRound:
             return _round_with_norms(case, rounds[-1] * left, histogram)
     radius = PROTOCOL.blind_radius * math.sqrt(p)
     # Columns are scaled by variances that are mostly noise where that is larger than they are.
-    squares = case.bounds_in_sd**2 * math.sqrt(p / 2.0) * _count_noise(case, PROTOCOL.weighted_squares_share)
+    squares = case.bounds_in_sd**2 * math.sqrt(p / 2.0) * _square_noise(case, PROTOCOL.weighted_squares_share)
     kept = float(kept_of_gaussian(p, np.array(radius**2))) / max(1.0, squares)
     return _LastRound(radius, kept, left)
 

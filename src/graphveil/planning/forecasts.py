@@ -32,6 +32,7 @@ def plan(
     *,
     rows_per_person: int = 1,
     bounds_in_sd: float = 4.0,
+    neighbours: str = "replace",
     target: float = 0.1,
     rehearse: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -47,7 +48,7 @@ def plan(
     Parameters
     ----------
     n : int
-        Number of records.
+        Number of records; of people, where a column will tell whose record it is.
     p : int
         Number of variables.
     budget : Budget
@@ -56,6 +57,8 @@ def plan(
         The largest number of records that one person has.
     bounds_in_sd : float, default 4
         Half the width of the public bounds, in standard deviations of a column; wider bounds cost a little.
+    neighbours : {"replace", "add-remove"}
+        What is hidden, as in :class:`~graphveil.Domain`: what a person's records hold, or also whether there are any.
     target : float, default 0.1
         A partial correlation that should be detected: the forecast says how many records, or how much ε, this needs.
     rehearse : bool, default False
@@ -84,6 +87,7 @@ def plan(
         budget=budget,
         rows_per_person=_validation.integer("rows_per_person", rows_per_person, 1, 2**20),
         bounds_in_sd=_validation.number("bounds_in_sd", bounds_in_sd, "a number of at least 1", 1.0, 1e6),
+        neighbours=_validation.choice("neighbours", neighbours, ["replace", "add-remove"]),
     )
     rule = f"a number of at least {_SMALLEST_TARGET:g} and below 1"
     target = _validation.number("target", target, rule, _SMALLEST_TARGET, math.nextafter(1.0, 0.0))
@@ -114,6 +118,7 @@ def _forecast(case: Case, target: float, foresee: Sequence[Foresee], steps: "_St
         n_features=case.p,
         rows_per_person=case.rows_per_person,
         bounds_in_sd=case.bounds_in_sd,
+        neighbours=case.neighbours,
         here=here,
         target=target,
         records_needed=steps.count(_records_needed(case, here, target, search)),

@@ -74,7 +74,8 @@ def _release_and_compare(case: Case, seed: int, *, intervals: bool) -> _Run:
     truth = _model(case.p, seed)
     m, budget = _smaller(case)
     rows = _rows(truth, case.n, m, generator_for("plan", str(case.n), str(case.p), str(seed)))
-    domain = Domain(bounds=(-case.bounds_in_sd, case.bounds_in_sd), rows_per_person=case.rows_per_person)
+    bounds = (-case.bounds_in_sd, case.bounds_in_sd)
+    domain = Domain(bounds=bounds, rows_per_person=case.rows_per_person, neighbours=case.neighbours)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         made = release(rows, domain=domain, budget=budget, random_state=seed)

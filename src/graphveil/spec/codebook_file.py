@@ -97,20 +97,29 @@ def _kind(which: str, given: dict[str, Any]) -> Kind:
         raise InvalidParameter(f"{which}: {error}") from None
 
 
-def parse_json(text: str) -> dict[str, Any]:
-    """The arguments of a domain from a Frictionless table schema, or from the description of a CSVW table."""
+def parse_json(text: str, refused: list[str] | None = None) -> dict[str, Any]:
+    """The arguments of a domain from a Frictionless table schema, or from the description of a CSVW table.
+
+    A field that says too little raises, or has its name added to ``refused`` where there is such a list.
+    """
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
         raise InvalidParameter("this is not a JSON file.") from None
     schema = _find_schema(content)
-    if isinstance(schema.get("fields"), list):
-        found = [_frictionless(field, schema) for field in schema["fields"]]
-    else:
-        found = [_csvw(column) for column in schema["columns"]]
-    if not found:
+    fields = schema["fields"] if isinstance(schema.get("fields"), list) else schema["columns"]
+    if not fields:
         raise InvalidParameter("this table schema has no fields.")
-    return {"columns": dict(found)}
+    found = dict[str, Any]()
+    for field in fields:
+        name = _named(field)
+        try:
+            found[name] = _frictionless(name, field, schema) if fields is schema.get("fields") else _csvw(name, field)
+        except InvalidParameter:
+            if refused is None:
+                raise
+            refused.append(name)
+    return {"columns": found}
 
 
 def _find_schema(content: Any) -> dict[str, Any]:
@@ -124,8 +133,8 @@ def _find_schema(content: Any) -> dict[str, Any]:
     return dict(content)
 
 
-def _frictionless(field: Any, schema: Mapping[str, Any]) -> tuple[str, Any]:
-    name, kind = _named(field), str(field.get("type", "string"))
+def _frictionless(name: str, field: dict[str, Any], schema: Mapping[str, Any]) -> Kind:
+    kind = str(field.get("type", "string"))
     limits = field.get("constraints")
     limits = limits if isinstance(limits, dict) else {}
     levels = limits.get("enum", field.get("categories"))
@@ -135,11 +144,11 @@ def _frictionless(field: Any, schema: Mapping[str, Any]) -> tuple[str, Any]:
     codes = field.get("missingValues", schema.get("missingValues"))
     facts = {"label": field.get("title"), "source": field.get("source")}
     ordered = field.get("categoriesOrdered") is True
-    return name, _imported(name, kind, ends, levels, codes, facts, ordered=ordered)
+    return _imported(name, kind, ends, levels, codes, facts, ordered=ordered)
 
 
-def _csvw(column: Any) -> tuple[str, Any]:
-    name, kind = _named(column), column.get("datatype", "string")
+def _csvw(name: str, column: dict[str, Any]) -> Kind:
+    kind = column.get("datatype", "string")
     facts = kind if isinstance(kind, dict) else {"base": kind}
     ends = facts.get("minimum", facts.get("minInclusive")), facts.get("maximum", facts.get("maxInclusive"))
     pattern, codes, titles = facts.get("format"), column.get("null"), column.get("titles")
@@ -148,7 +157,7 @@ def _csvw(column: Any) -> tuple[str, Any]:
         titles = next(iter(titles.values()), None)
     label = titles[0] if isinstance(titles, list) and titles else titles
     said = {"label": label, "source": column.get("dc:source")}
-    return name, _imported(name, str(facts.get("base", "string")), ends, levels, codes, said, ordered=False)
+    return _imported(name, str(facts.get("base", "string")), ends, levels, codes, said, ordered=False)
 
 
 def _named(field: Any) -> str:

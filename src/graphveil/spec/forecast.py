@@ -92,6 +92,8 @@ class Forecast(Record):
         The same along a range of ε, and of numbers of records, in rising order; ``here`` is among them.
     rehearsed : bool
         Whether the numbers come from rehearsals on simulated records; otherwise from a formula.
+    neighbours : str
+        What would be hidden, as in :class:`~graphveil.Domain`.
     """
 
     budget: Budget
@@ -105,12 +107,14 @@ class Forecast(Record):
     by_epsilon: tuple[ForecastPoint, ...]
     by_records: tuple[ForecastPoint, ...]
     rehearsed: bool = field(default=True, metadata=LATER)
+    neighbours: str = field(default="replace", metadata=LATER)
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
             raise InvalidParameter.of("budget", "a Budget", self.budget)
         if not isinstance(self.rehearsed, bool):
             raise InvalidParameter.of("rehearsed", "true or false", self.rehearsed)
+        _validation.choice("neighbours", self.neighbours, ["replace", "add-remove"])
         curves: tuple[Any, ...] = (self.by_epsilon, self.by_records)
         for points in curves:
             if not isinstance(points, tuple) or not all(isinstance(point, ForecastPoint) for point in points):

@@ -7,9 +7,11 @@ groups, each group gets μ/√k. Proof: ``privacy/proofs/groups.md``.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from graphveil import _validation
@@ -91,6 +93,13 @@ class Grouping(Record):
         book = domain.codebook
         kinds = dict.fromkeys(names, Number(0, 1)) if book is None else dict(zip(book.names, book.kinds, strict=True))
         return Domain(codebook=Codebook.of({**kinds, self.column: Category(self.levels)}), person=domain.person)
+
+    def name_files(self, path: Path) -> list[Path]:
+        """A file for each group beside ``path``: ``people.release`` becomes ``people-A.release``, and so on."""
+        levels = [re.sub(r"[^\w.-]", "_", str(level)) for level in self.levels]
+        if len(set(levels)) < len(levels):
+            raise InvalidParameter("by has levels whose files would have the same name. Rename one of them.")
+        return [path.with_name(f"{path.stem}-{level}{path.suffix}") for level in levels]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
   const STEPS = ["table", "columns", "budget", "review", "release", "report"];
   const byId = (id) => document.getElementById(id), part = (step, what) => byId(step).querySelector(what);
   let known = null, reviewed = null;
-  const draft = { step: "table", columns: [], rows_per_person: "", people: "", epsilon: "1", delta: "1e-6", width: "4", dataset: "" };
+  const draft = { step: "table", columns: [], rows_per_person: "", neighbours: "replace", people: "", epsilon: "1", delta: "1e-6", width: "4", dataset: "" };
 
   // ---------------------------------------------------------------- asking the server
   async function ask(name, content) {
@@ -28,10 +28,11 @@
 
   // ---------------------------------------------------------------- steps
   function summaries() {
-    const used = draft.columns.filter((c) => c.role === "number"), person = draft.columns.find((c) => c.role === "person");
+    const used = draft.columns.filter((c) => VARIABLES.includes(c.role)), out = draft.columns.filter((c) => c.role === "out");
+    const named = (role) => draft.columns.find((c) => c.role === role), person = named("person"), group = named("group");
     return {
-      table: known.data ? `${known.data}: ${known.columns.length} columns. No value was read.` : "",
-      columns: `${used.length} used, ${draft.columns.length - used.length} not; ` + (person ? `people are told apart by ${person.name}.` : `at most ${draft.rows_per_person} record${draft.rows_per_person === "1" ? "" : "s"} a person.`),
+      table: known.columns ? `${known.data}: ${known.columns.length} columns. No value was read.` + (known.public ? " These records are public." : "") : "",
+      columns: `${used.length} used, ${out.length} not; ` + (group ? `one release for each ${group.name}; ` : "") + (person ? `people are told apart by ${person.name}.` : `at most ${draft.rows_per_person} record${draft.rows_per_person === "1" ? "" : "s"} a person.`) + (draft.neighbours === "replace" ? "" : " Being among them is a secret too."),
       budget: `ε = ${draft.epsilon}, δ = ${draft.delta}, charged to ${draft.dataset}.`,
       review: reviewed ? `Key ${reviewed.key}.` : "Reviewed.",
       release: known.job && known.job.state === "done" ? "Released." : "",
@@ -70,86 +71,141 @@
 
   // ---------------------------------------------------------------- 1: the table
   onNext("table", async () => {
-    const found = await ask("table", { data: byId("path").value.trim() });
-    const another = found.data !== known.data;
-    known = found;
+    const found = await ask("table", { data: byId("path").value.trim(), public: byId("public").checked });
+    const another = found.data !== known.data || !known.columns;
+    known = { ...found, accounts: known.accounts };
     if (another || !draft.columns.length) startColumns();
     show("columns");
   });
   function startColumns() {
     const before = new Map(draft.columns.map((c) => [c.name, c]));
-    draft.columns = known.columns.map((c) => before.get(c.name) || { name: c.name, role: c.number ? "number" : "out", lower: "", upper: "", source: "" });
+    const blank = { lower: "", upper: "", levels: "", scale: "linear", missing: "no", codes: "", label: "", unit: "", source: "" };
+    draft.columns = known.columns.map((c) => ({ ...blank, name: c.name, role: ROLES.number.fits(c.type) ? "number" : "out", ...before.get(c.name) }));
     drawColumns();
   }
 
   // ---------------------------------------------------------------- 2: the columns
-  const ROLES = [["number", "number"], ["person", "person: whose record it is"], ["out", "left out"]];
+  const numeric = (type) => type !== "text" && type !== "other", nameable = (type) => type !== "other", always = () => true;
+  const ROLES = {
+    number: { text: "number", fits: numeric },
+    category: { text: "category", fits: nameable },
+    ordinal: { text: "levels in order", fits: nameable },
+    group: { text: "group: a release for each", fits: nameable },
+    person: { text: "person: whose record it is", fits: nameable },
+    out: { text: "left out", fits: always },
+  };
+  const VARIABLES = ["number", "category", "ordinal"];
+  function make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
+    element.append(...children);
+    return element;
+  }
+  const cell = (tag, text, number) => make(tag, { class: number ? "number" : null, scope: tag === "th" ? "row" : null }, text);
+  function entry(column, key, label, hints = {}) {
+    const input = make("input", { "aria-label": `${label} of ${column.name}`, autocomplete: "off", ...hints });
+    input.value = column[key];
+    input.addEventListener("input", () => { column[key] = input.value; keep(); });
+    return input;
+  }
+  function choose(column, key, label, options, after = () => {}) {
+    const select = make("select", { "aria-label": label }, ...options.map(([value, text]) => new Option(text, value, false, column[key] === value)));
+    if (select.selectedIndex < 0) select.selectedIndex = 0;
+    select.addEventListener("change", () => { column[key] = select.value; after(); keep(); });
+    return select;
+  }
   function drawColumns() {
-    const numeric = new Map(known.columns.map((c) => [c.name, c.number]));
-    byId("grid").tBodies[0].replaceChildren(...draft.columns.map((column) => {
-      const row = document.createElement("tr"), head = document.createElement("th");
-      head.scope = "row"; head.textContent = column.name; row.append(head);
-      const role = document.createElement("select");
-      role.setAttribute("aria-label", `Use ${column.name} as`);
-      for (const [value, text] of ROLES) {
-        if (value === "number" && !numeric.get(column.name)) continue;
-        const option = new Option(text, value, false, column.role === value);
-        role.append(option);
-      }
-      role.addEventListener("change", () => { column.role = role.value; dress(); keep(); });
-      const cells = [role, ...[["lower", "Lower bound"], ["upper", "Upper bound"], ["source", "How do you know the bounds"]].map(([key, label]) => {
-        const input = document.createElement("input");
-        input.value = column[key]; input.autocomplete = "off"; input.setAttribute("aria-label", `${label} of ${column.name}`);
-        if (key === "source") { input.setAttribute("list", "sources"); input.placeholder = "codebook, p. 12"; } else { input.inputMode = "decimal"; input.placeholder = key === "lower" ? "from" : "to"; }
-        input.addEventListener("input", () => { column[key] = input.value; keep(); });
-        return input;
-      })];
-      for (const cell of cells) { const td = document.createElement("td"); td.append(cell); row.append(td); }
-      function dress() {
-        const used = column.role === "number";
-        row.classList.toggle("out", column.role === "out");
-        for (const input of cells.slice(1)) input.disabled = !used;
-        const person = draft.columns.some((c) => c.role === "person");
-        byId("rows").disabled = person;
-        byId("rows-why").textContent = person ? "(not needed: people are told apart by a column)" : "(several visits are several records)";
-      }
-      dress();
-      return row;
-    }));
+    const types = new Map(known.columns.map((c) => [c.name, c.type]));
+    byId("grid").tBodies[0].replaceChildren(...draft.columns.flatMap((column) => drawColumn(column, types.get(column.name))));
     byId("rows").value = draft.rows_per_person;
+    byId("neighbours").value = draft.neighbours;
+    drawPeople();
+  }
+  function drawColumn(column, type) {
+    const roles = Object.entries(ROLES).filter(([, role]) => role.fits(type)).map(([value, role]) => [value, role.text]);
+    const row = make("tr", { class: "main" }), rest = make("tr", { class: "rest" }), holds = make("td", { class: "holds" }), how = make("td"), more = make("td");
+    const button = make("button", { type: "button", "aria-expanded": "false", "aria-label": `More about ${column.name}` }, "More");
+    button.addEventListener("click", () => { rest.hidden = !rest.hidden; button.setAttribute("aria-expanded", String(!rest.hidden)); });
+    more.append(button);
+    row.append(cell("th", column.name), make("td", {}, choose(column, "role", `Use ${column.name} as`, roles, () => { dress(); drawPeople(); })), holds, how, more);
+    function dress() {
+      const role = column.role, levelled = ["category", "ordinal", "group"].includes(role), used = levelled || role === "number";
+      row.classList.toggle("out", role === "out");
+      rest.hidden = true;
+      button.hidden = !VARIABLES.includes(role);
+      button.setAttribute("aria-expanded", "false");
+      holds.replaceChildren(...(role === "number" ? [make("div", { class: "ends" }, entry(column, "lower", "Lower bound", { inputmode: "decimal", placeholder: "from" }), entry(column, "upper", "Upper bound", { inputmode: "decimal", placeholder: "to" }))]
+        : levelled ? [entry(column, "levels", "Levels", { placeholder: role === "ordinal" ? "never, sometimes, often" : "A, B, C" })] : []));
+      how.replaceChildren(...(used ? [entry(column, "source", "How do you know what it can hold: source", { list: "sources", placeholder: "codebook, p. 12" })] : []));
+      const missing = [["no", "not foreseen"], ["yes", "may be missing"], ...(role === "category" ? [["level", "a level of their own"]] : [])];
+      const details = [["Label", entry(column, "label", "Label", { placeholder: "what reports call it" })], ["Missing values", choose(column, "missing", `Missing values of ${column.name}`, missing, () => { for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes"; })]];
+      if (role === "number") {
+        details.splice(1, 0, ["Unit", entry(column, "unit", "Unit", { placeholder: "mmHg" })], ["Scale", choose(column, "scale", `Scale of ${column.name}`, [["linear", "as it is"], ["log", "logarithm"], ["sqrt", "square root"]])]);
+        details.push(["Codes of missing values", entry(column, "codes", "Codes of missing values", { placeholder: "999, -1" })]);
+      }
+      rest.replaceChildren(make("td", { colspan: 5 }, make("div", { class: "details" }, ...details.map(([text, input]) => make("label", { class: text.startsWith("Codes") ? "codes" : null }, text, input)))));
+      for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes";
+    }
+    dress();
+    return [row, rest];
+  }
+  function drawPeople() {
+    const person = draft.columns.some((c) => c.role === "person");
+    byId("rows").disabled = person;
+    byId("rows-why").textContent = person ? "(not needed: people are told apart by a column)" : "(several visits are several records)";
   }
   byId("rows").addEventListener("input", () => { draft.rows_per_person = byId("rows").value.trim(); keep(); });
-  function fill(lines) {
+  byId("neighbours").addEventListener("change", () => { draft.neighbours = byId("neighbours").value; keep(); });
+  function fill(lines, more = "") {
     const named = new Map(draft.columns.map((c) => [c.name.trim().toLowerCase(), c]));
     let found = 0;
     for (const line of lines) {
       const column = named.get(String(line.name).trim().toLowerCase());
       if (!column) continue;
       found += 1;
-      Object.assign(column, { role: "number", lower: line.lower, upper: line.upper });
-      if (line.source) column.source = line.source;
+      for (const [key, value] of Object.entries(line)) if (key !== "name" && value) column[key] = value;
     }
     drawColumns(); keep();
-    byId("filled").textContent = `${found} of ${lines.length} lines belong to columns of this table, and were filled in.`;
+    byId("filled").textContent = `${found} of ${lines.length} lines belong to columns of this table, and were filled in.${more}`;
   }
-  byId("fill").addEventListener("click", () => {
-    const lines = byId("pasted").value.split(/\r?\n/).map((line) => line.split(/\t|;/).map((cell) => cell.trim())).filter((cells) => cells.length >= 3 && !Number.isNaN(number(cells[1])));
-    fill(lines.map(([name, lower, upper, source]) => ({ name, lower, upper, source })));
-  });
+  // Words of people for the fields of a column, and for its kinds.
+  const HEADINGS = { name: ["name", "column", "variable", "field"], role: ["kind", "use", "type"], lower: ["from", "low", "lower", "min", "minimum"], upper: ["to", "high", "upper", "max", "maximum"], levels: ["levels", "values", "codes"], scale: ["scale"], missing: ["missing"], label: ["label", "title"], unit: ["unit", "units"], source: ["source", "how do you know?", "how you know it"] };
+  const KINDS = { number: "number", category: "category", ordinal: "ordinal", ordered: "ordinal", "levels in order": "ordinal", group: "group", person: "person", out: "out" };
+  function readPasted(text) {
+    const lines = text.split(/\r?\n/).filter((line) => line.trim()).map((line) => line.split(line.includes("\t") ? "\t" : ";").map((part) => part.trim()));
+    const heads = (lines[0] || []).map((word) => Object.keys(HEADINGS).find((key) => HEADINGS[key].includes(word.toLowerCase())));
+    if (heads.filter(Boolean).length >= 2 && heads.includes("name")) return lines.slice(1).map((line) => tidy(Object.fromEntries(line.map((part, k) => [heads[k] || "", part]))));
+    return lines.filter((line) => line.length >= 2).map(([name, second, third = "", fourth = ""]) => tidy(Number.isNaN(number(second)) ? { name, levels: second, source: third } : { name, lower: second, upper: third, source: fourth }));
+  }
+  function tidy(line) {
+    const made = { ...line, role: KINDS[String(line.role || "").toLowerCase()] || (line.levels ? "category" : "number") };
+    delete made[""];
+    const missing = String(line.missing || "").toLowerCase();
+    if (missing) Object.assign(made, ["no", "false"].includes(missing) ? { missing: "no" } : missing === "level" ? { missing } : ["yes", "true"].includes(missing) ? { missing: "yes" } : { missing: "yes", codes: line.missing });
+    return made;
+  }
+  byId("fill").addEventListener("click", () => fill(readPasted(byId("pasted").value)));
   byId("import").addEventListener("change", async (event) => {
     try {
       const read = await ask("import", { text: await event.target.files[0].text() });
       if (read.person) for (const column of draft.columns) if (column.name === read.person) column.role = "person";
       if (Number.isInteger(read.rows_per_person)) draft.rows_per_person = String(read.rows_per_person);
-      fill(read.columns);
+      if (read.neighbours) draft.neighbours = read.neighbours;
+      fill(read.columns, read.refused.length ? ` Left for you, because the file does not say what they can hold: ${read.refused.join(", ")}.` : "");
       fail("columns", null);
     } catch (error) { fail("columns", error); }
+    event.target.value = "";
+  });
+  byId("save-codebook").addEventListener("click", async () => {
+    fail("columns", null);
+    try { const saved = await ask("codebook", { draft }); byId("filled").textContent = `Saved ${saved.saved[0]} in ${saved.folder}.`; } catch (error) { fail("columns", error); }
   });
   onNext("columns", async () => { await ask("columns", { draft }); show("budget"); });
 
   // ---------------------------------------------------------------- 3: the budget
   const slider = byId("slider"), epsilon = byId("epsilon");
   const two = (value) => value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(2)));
+  const DECADES = 1000;  // bounds that span so much are those of amounts: most people have little, few have much
   const EPSILONS = [0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
   slider.max = EPSILONS.length - 1;
   slider.addEventListener("input", () => { draft.epsilon = epsilon.value = String(EPSILONS[+slider.value]); forecastSoon(30); });
@@ -164,14 +220,32 @@
   function forecastSoon(delay) { clearTimeout(waiting); waiting = setTimeout(forecast, delay); keep(); }
   async function forecast() {
     slide();
-    const turn = ++asked, used = draft.columns.filter((c) => c.role === "number").length;
-    const person = draft.columns.some((c) => c.role === "person");
-    const people = number(draft.people), facts = { people, columns: used, epsilon: number(draft.epsilon), delta: number(draft.delta), rows: person ? 1 : number(draft.rows_per_person), width: number(draft.width) };
-    if (!(people >= 1)) { tell(null, "How many people are there, roughly? Then this page can say what ε buys."); return; }
+    const turn = ++asked;
+    warn();
+    byId("rehearsed").textContent = "";
+    if (!(number(draft.people) >= 1)) { tell(null, "How many people are there, roughly? Then this page can say what ε buys."); return; }
     try {
-      const made = await ask("forecast", facts);
+      const made = await ask("forecast", { draft });
       if (turn === asked) tell(made, "");
     } catch (error) { if (turn === asked) tell(null, error.message); }
+  }
+  function warn() {
+    const wide = draft.columns.filter((c) => c.role === "number" && c.scale === "linear" && number(c.upper) >= DECADES * Math.max(Math.abs(number(c.lower)), 1)).map((c) => c.name);
+    byId("caution").hidden = !wide.length;
+    byId("caution").textContent = wide.length ? `Can ${wide.slice(0, 5).join(", ")}${wide.length > 5 ? " and others" : ""} be very large for a few people, and small for most? Then the forecast is far too hopeful, and the logarithm (under “More” in the table of columns) does better.` : "";
+  }
+  byId("rehearse").addEventListener("click", async () => {
+    fail("budget", null);
+    try { await ask("rehearse", { draft }); watchRehearsal(); } catch (error) { fail("budget", error); }
+  });
+  async function watchRehearsal() {
+    const { rehearsal } = await ask("rehearsal"), bar = byId("rehearsing"), running = rehearsal.state === "running";
+    bar.hidden = !running; bar.max = rehearsal.total; bar.value = rehearsal.done;
+    byId("rehearse").disabled = running;
+    if (running) { setTimeout(watchRehearsal, 200); return; }
+    if (rehearsal.error) { fail("budget", new Error(rehearsal.error)); return; }
+    const found = rehearsal.forecast;
+    byId("rehearsed").textContent = `Rehearsed: as good as ${two(found.n_eff)} noise-free records, partial correlations of ${found.smallest_edge === null ? "no size" : two(found.smallest_edge)} seen, error ${two(100 * found.error)}%.`;
   }
   function tell(made, why) {
     const put = (id, text) => { byId(id).textContent = text; };
@@ -211,6 +285,7 @@
   function drawAccounts() {
     const chosen = byId("dataset");
     byId("ledger").textContent = known.ledger;
+    if (known.accounts === null) { chosen.replaceChildren(new Option("reading the ledger …", "")); return; }
     chosen.replaceChildren(...known.accounts.map((a) => new Option(a.dataset, a.dataset, false, a.dataset === draft.dataset)));
     if (!known.accounts.length) chosen.append(new Option("no account yet: open one below", ""));
     draft.dataset = chosen.value;
@@ -218,7 +293,7 @@
     sayLeft();
   }
   function sayLeft() {
-    const account = known.accounts.find((a) => a.dataset === draft.dataset);
+    const account = (known.accounts || []).find((a) => a.dataset === draft.dataset);
     byId("left").textContent = account ? `Left: ε = ${account.left} at δ = ${account.delta}, of ${account.total} in all.` : "";
   }
   byId("dataset").addEventListener("change", () => { draft.dataset = byId("dataset").value; sayLeft(); keep(); });
@@ -236,12 +311,12 @@
   // ---------------------------------------------------------------- 4: the review
   async function review() {
     reviewed = await ask("review", { draft });
-    for (const name of ["command", "python", "bounds"]) byId(name).textContent = reviewed[name];
-    byId("bounds-file").textContent = reviewed.bounds_file;
+    for (const name of ["command", "python", "codebook"]) byId(name).textContent = reviewed[name];
+    byId("codebook-file").textContent = reviewed.codebook_file;
     const account = reviewed.account;
     byId("charge").textContent = reviewed.known
       ? `This very release has been made before, and is in the ledger: it comes back as it was, and nothing is charged. (Key ${reviewed.key}.)`
-      : `This charges ε = ${draft.epsilon} at δ = ${draft.delta} to ${account.dataset}, of which ε = ${account.left} is left. It cannot be undone. The release is written to ${reviewed.release_file}.`;
+      : `This charges ε = ${draft.epsilon} at δ = ${draft.delta} to ${account.dataset}, of which ε = ${account.left} is left. It cannot be undone. The release is written to ${reviewed.release_files.join(", ")}.`;
     byId("go").textContent = reviewed.known ? "Show it again" : "Release and charge";
   }
   for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", async () => {
@@ -285,33 +360,47 @@
   }
 
   // ---------------------------------------------------------------- 6: the report
+  let releases = [];
+  const signed = (v) => v === null ? "none" : (v < 0 ? "\u2212" : "+") + Math.abs(v).toFixed(2);
+  const digits = (v) => v === null ? "?" : Number(v.toPrecision(3)).toString().replace("-", "\u2212");
+  const chance = (p) => p === null ? "?" : p < 0.001 ? "< 0.001" : p.toFixed(3);
   async function openReport() {
     show("report");
-    byId("frame").src = "report";
-    startRegression();
+    listReleases((await ask("releases")).releases);
+  }
+  function listReleases(found) {
+    releases = found;
+    const names = releases.map((r) => r.name);
+    const options = (chosen) => names.map((name, k) => new Option(name, name, false, k === chosen));
+    byId("which").replaceChildren(...options(Math.max(0, names.indexOf(byId("which").value))));
+    byId("first").replaceChildren(...options(0));
+    byId("second").replaceChildren(...options(names.length - 1));
+    byId("choice").hidden = byId("pair").hidden = names.length < 2;
+    chooseRelease();
+    if (names.length > 1) compareReleases();
+  }
+  function chooseRelease() {
+    const place = Math.max(0, byId("which").selectedIndex);
+    byId("frame").src = byId("open").href = `report-${place}`;
+    startRegression(releases[place].variables);
+    showBeside();
+  }
+  byId("which").addEventListener("change", chooseRelease);
+  async function showBeside() {
+    byId("beside").hidden = true;
     if (!known.public) return;
-    const pairs = (await ask("comparison")).pairs, signed = (v) => (v < 0 ? "\u2212" : "+") + Math.abs(v).toFixed(2);
+    const { pairs } = await ask("beside", { release: byId("which").value });
     byId("beside").hidden = !pairs.length;
-    byId("beside").querySelector("tbody").replaceChildren(...pairs.map((pair) => {
-      const row = document.createElement("tr");
-      for (const text of [pair.first, pair.second, signed(pair.released), pair.lower === null ? "none" : `${signed(pair.lower)} to ${signed(pair.upper)}`, signed(pair.exact)]) {
-        const cell = document.createElement("td");
-        if (row.cells.length > 1) cell.className = "number";
-        cell.textContent = text; row.append(cell);
-      }
-      return row;
-    }));
+    byId("beside").querySelector("tbody").replaceChildren(...pairs.map((pair) => make("tr", {}, cell("td", pair.first), cell("td", pair.second), cell("td", signed(pair.released), true), cell("td", pair.lower === null ? "none" : `${signed(pair.lower)} to ${signed(pair.upper)}`, true), cell("td", signed(pair.exact), true))));
   }
 
-  let variables = [];
-  async function startRegression() {
-    variables = (await ask("variables")).variables;
+  function startRegression(variables) {
     byId("outcome").replaceChildren(...variables.map((name, k) => new Option(name, name, false, k === variables.length - 1)));
     byId("regressors").replaceChildren(...variables.map((name) => {
-      const label = document.createElement("label"), box = document.createElement("input");
-      box.type = "checkbox"; box.checked = true; box.value = name; box.addEventListener("change", regress);
-      label.append(box, name);
-      return label;
+      const box = make("input", { type: "checkbox", value: name });
+      box.checked = true;
+      box.addEventListener("change", regress);
+      return make("label", {}, box, name);
     }));
     regress();
   }
@@ -322,44 +411,77 @@
     const on = boxes.filter((box) => box.checked && !box.disabled).map((box) => box.value), body = byId("regression").tBodies[0];
     try {
       if (!on.length) throw new Error("Check at least one column.");
-      const found = await ask("regression", { outcome, on });
+      const found = await ask("regression", { release: byId("which").value, outcome, on });
       if (turn !== regressions) return;
-      const digits = (v) => v === null ? "?" : Number(v.toPrecision(3)).toString().replace("-", "\u2212");
-      body.replaceChildren(...found.terms.map((term) => {
-        const row = document.createElement("tr");
-        for (const text of [term.term, digits(term.coef), digits(term.std_err), `${digits(term.lower)} to ${digits(term.upper)}`, term.p_value === null ? "?" : term.p_value < 0.001 ? "< 0.001" : term.p_value.toFixed(3)]) {
-          const cell = document.createElement(row.cells.length ? "td" : "th");
-          if (row.cells.length) cell.className = "number"; else cell.scope = "row";
-          cell.textContent = text; row.append(cell);
-        }
-        return row;
-      }));
+      body.replaceChildren(...found.terms.map((term) => make("tr", {}, cell("th", term.term), ...[digits(term.coef), digits(term.std_err), `${digits(term.lower)} to ${digits(term.upper)}`, chance(term.p_value)].map((text) => cell("td", text, true)))));
       byId("fit").textContent = [`R² = ${found.r_squared.toFixed(2)}.`, ...found.notes].join(" ");
     } catch (error) { if (turn === regressions) { body.replaceChildren(); byId("fit").textContent = error.message; } }
   }
   byId("outcome").addEventListener("change", regress);
 
+  byId("opener").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try { listReleases((await ask("open", { path: byId("second-path").value.trim() })).releases); byId("second-path").value = ""; } catch (error) { byId("compared").textContent = error.message; }
+  });
+  let comparisons = 0;
+  async function compareReleases() {
+    const turn = ++comparisons, first = byId("first").value, second = byId("second").value;
+    byId("differences").replaceChildren();
+    if (first === second) { byId("compared").textContent = "Choose two different releases."; return; }
+    byId("compared").textContent = "Comparing …";
+    try {
+      const found = await ask("compare", { first, second, overlap: byId("overlap").checked });
+      if (turn !== comparisons) return;
+      byId("compared").textContent = [`Differences are ${second} minus ${first}. “Differs” is said at a false discovery rate of ${100 * found.fdr}%.`, ...found.notes].join(" ");
+      byId("differences").replaceChildren(...found.tables.map(drawDifferences));
+    } catch (error) { if (turn === comparisons) byId("compared").textContent = error.message; }
+  }
+  function drawDifferences(table) {
+    const title = `${table.differ} of ${table.compared} ${table.what}s ${table.differ === 1 ? "differs" : "differ"}`;
+    const heads = ["", byId("first").value, byId("second").value, "difference", "95% interval", "p", ""];
+    const head = make("thead", {}, make("tr", {}, ...heads.map((text, k) => make("th", { scope: "col", class: k && k < 6 ? "number" : null }, ...(text ? [text] : [make("span", { class: "unseen" }, k ? "verdict" : "of")])))));
+    const rows = table.rows.map((r) => make("tr", { class: r.differs ? null : "unsure" }, cell("th", r.of), ...[digits(r.first), digits(r.second), digits(r.difference), `${digits(r.lower)} to ${digits(r.upper)}`, chance(r.p_value)].map((text) => cell("td", text, true)), cell("td", r.differs ? "differs" : "")));
+    return make("details", table.differ ? { open: "" } : {}, make("summary", {}, title), make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, make("table", { class: "plain", "aria-label": title }, head, make("tbody", {}, ...rows))));
+  }
+  for (const id of ["first", "second", "overlap"]) byId(id).addEventListener("change", compareReleases);
+
   // ---------------------------------------------------------------- begin
   async function begin() {
-    known = await ask("state");
+    known = { ...await ask("state"), accounts: null };
     byId("no-script").hidden = true;
     if (known.only_report) {
       document.body.classList.add("only-report");
       byId("title").textContent = "A release";
-      openReport();
+      show("report", false);
+      byId("loading").textContent = "Reading the release …";
+      await ask("start");
+      await openReport();
+      byId("loading").textContent = "";
       return;
     }
     Object.assign(draft, known.draft);
     byId("path").value = known.data || "";
-    for (const name of ["people", "epsilon", "delta", "width"]) byId(name).value = draft[name];
-    if (known.data) startColumns();
+    byId("public").checked = known.public;
     drawAccounts();
-    const step = !known.data ? "table" : draft.step === "table" ? "columns" : draft.step;
+    ask("accounts").then((found) => { known.accounts = found.accounts; drawAccounts(); }).catch((error) => fail("budget", error));
+    if (known.data && !known.columns && !await readTable()) return;
+    for (const name of ["people", "epsilon", "delta", "width"]) byId(name).value = draft[name];
+    if (known.columns) startColumns();
+    const step = !known.columns ? "table" : draft.step === "table" ? "columns" : draft.step;
     if (known.job !== null) { await review().catch(() => {}); watch(); return; }
     if (["review", "release", "report"].includes(step)) {
       try { await review(); } catch { show("budget", false); return; }
     }
     show(step === "report" ? "release" : step, false);
   }
-  begin().catch((error) => { byId("no-script").textContent = error.message; });
+  async function readTable() {
+    show("table", false);
+    byId("reading").textContent = "Reading the names of the columns …";
+    try {
+      known = { ...await ask("start"), accounts: known.accounts };
+      Object.assign(draft, known.draft);
+      return true;
+    } catch (error) { fail("table", error); return false; } finally { byId("reading").textContent = ""; }
+  }
+  begin().catch((error) => { byId("no-script").hidden = false; byId("no-script").textContent = error.message; });
 })();

@@ -7,6 +7,7 @@ gets a status and nothing else.
 """
 
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -33,6 +34,7 @@ _ASSETS = {
     "page.css": ("graphveil.studio", "page.css", "text/css"),
     "report.css": ("graphveil.report", "page.css", "text/css"),
 }
+_REPORT = re.compile(r"report-[0-9]{1,4}")  # by its place among the releases that are open
 _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -95,8 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
         if name in _ASSETS:
             package, file, kind = _ASSETS[name]
             self._send(HTTPStatus.OK, files(package).joinpath(file).read_bytes(), kind)
-        elif name == "report":
-            self._answer(self.server.session.report_html, {}, "text/html")
+        elif name is not None and _REPORT.fullmatch(name):
+            self._answer(self.server.session.report_html, {"place": int(name.partition("-")[2])}, "text/html")
         elif name in self.server.session.shown:
             self._answer(self.server.session.shown[name], {})
         elif name is not None:
@@ -167,7 +169,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         # A report has a policy of its own inside, by the hash of its script.
         framed = "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-        self.send_header("Content-Security-Policy", framed if self.path.endswith("/report") else _POLICY)
+        self.send_header(
+            "Content-Security-Policy", framed if _REPORT.fullmatch(self.path.rpartition("/")[2]) else _POLICY
+        )
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

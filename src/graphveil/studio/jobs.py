@@ -1,0 +1,104 @@
+"""What takes a while is done in the background while the page watches: a release, or its rehearsal.
+
+The job of a release has its key: asked for again, after a reload or a second click, it is the same job; and in another
+studio or after a crash, the ledger knows the key. So nothing is charged twice.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from graphveil.exceptions import GraphveilError
+
+if TYPE_CHECKING:
+    from graphveil.released.grouped import GroupedRelease
+    from graphveil.released.release import Release
+    from graphveil.spec.forecast import Forecast
+
+__all__ = ["RehearsalJob", "ReleaseJob"]
+
+T = TypeVar("T")
+
+
+class _Job(Generic[T]):
+    """Runs ``make`` in a thread."""
+
+    def __init__(self, make: Callable[[], T], name: str, *, daemon: bool) -> None:
+        self.made: T | None = None
+        self.error: str | None = None
+        self._make = make
+        self._thread = threading.Thread(target=self._run, name=name, daemon=daemon)
+        self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._thread.is_alive()
+
+    @property
+    def state(self) -> str:
+        """Running, failed or done."""
+        return "running" if self.is_running else "failed" if self.made is None else "done"
+
+    def wait(self) -> None:
+        """Until it has ended."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self.made = self._make()
+        except GraphveilError as error:
+            self.error = str(error)
+        except OSError as error:
+            self.error = f"{error.strerror or 'Input or output failed'}."
+        except BaseException as error:  # its message may hold anything, data too
+            self.error = f"This is a bug in graphveil ({type(error).__name__}). Please report what you did."
+
+
+class ReleaseJob(_Job["Release | GroupedRelease"]):
+    """Makes a release.
+
+    Parameters
+    ----------
+    key : str
+        The release's name in the ledger.
+    make : callable
+        Gets a function that is told how many rows were read.
+    """
+
+    def __init__(self, key: str, make: "Callable[[Callable[[int], None]], Release | GroupedRelease]") -> None:
+        self.key, self._passes, self._rows = key, 0, -1
+        super().__init__(lambda: make(self._count), "graphveil-release", daemon=False)
+
+    def describe(self) -> dict[str, Any]:
+        """Where it stands. The pass is told, not the rows: they are nobody's business but the reader's."""
+        return {"key": self.key, "state": self.state, "pass": self._passes, "error": self.error}
+
+    def _count(self, rows: int) -> None:
+        """Called with the rows read so far, which start again with every pass."""
+        if rows <= self._rows or self._rows < 0:
+            self._passes += 1
+        self._rows = rows
+
+
+class RehearsalJob(_Job["Forecast"]):
+    """Rehearses a release on simulated records. Nobody waits for it when the studio is closed.
+
+    Parameters
+    ----------
+    facts : dict
+        What is rehearsed: asked for the same again, it is the same job.
+    make : callable
+        Gets a function that is told how many parts are done, and of how many.
+    """
+
+    def __init__(self, facts: dict[str, Any], make: "Callable[[Callable[[int, int], None]], Forecast]") -> None:
+        self.facts, self._done, self._total = facts, 0, 1
+        super().__init__(lambda: make(self._count), "graphveil-rehearsal", daemon=True)
+
+    def describe(self) -> dict[str, Any]:
+        """Where it stands."""
+        return {"state": self.state, "done": self._done, "total": self._total, "error": self.error}
+
+    def _count(self, done: int, total: int) -> None:
+        self._done, self._total = done, total

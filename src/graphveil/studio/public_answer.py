@@ -1,0 +1,85 @@
+"""The answer without noise, for records that their user has declared public: to see beside it what privacy costs.
+
+The one place outside of the gate that shows numbers of records as they are. :class:`graphveil.studio.session.Session`
+calls it after a release, and only where somebody said that everybody may see these records.
+"""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphveil.exceptions import InvalidParameter
+from graphveil.metrics import partial_correlations
+from graphveil.recovery.analysis import Analysis
+from graphveil.recovery.estimate import estimate_release
+from graphveil.rows.recoding import Recoder
+from graphveil.rows.sources import open_source
+from graphveil.spec.domain import Domain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from graphveil.released.release import Release
+
+__all__ = ["compare_with_public_records", "exact_partial_correlations"]
+
+_SHOWN = 12
+
+
+def compare_with_public_records(release: "Release", data: str, domain: Domain) -> list[dict[str, Any]]:
+    """The strongest pairs of a release beside their exact partial correlations."""
+    exact = exact_partial_correlations(data, domain)
+    found = estimate_release(release)
+    intervals = Analysis(release, found).find_intervals(0.95)
+    released = found.partial_correlations if intervals.reason else intervals.estimate
+    names, pairs = release.column_names, np.column_stack(np.triu_indices(len(exact), 1))
+    strongest = pairs[np.argsort(-np.abs(released[tuple(pairs.T)]))][:_SHOWN]
+
+    def number(value: float) -> float | None:
+        return None if np.isnan(value) else float(value)
+
+    return [
+        {
+            "first": names[i],
+            "second": names[j],
+            "released": float(released[i, j]),
+            "lower": number(intervals.lower[i, j]),
+            "upper": number(intervals.upper[i, j]),
+            "exact": number(exact[i, j]),
+        }
+        for i, j in strongest
+    ]
+
+
+def exact_partial_correlations(data: str, domain: Domain) -> "NDArray[np.float64]":
+    """Of the clipped rows, in which every person counts once, of pairs of values that are there, as in a release."""
+    source = open_source(os.path.expanduser(data), domain, None)
+    people: Any = np.empty(0)
+    sizes: Any = np.empty(0)
+    if domain.person is not None:
+        people, sizes = np.unique(np.concatenate([*source.iter_people()]), return_counts=True)
+    recoder = None if domain.codebook is None else Recoder(domain.codebook)
+    lower, upper = np.array(domain.bounds)
+    middle, p = (lower + upper) / 2.0, lower.size
+    nullable = np.isin(np.arange(p), [column for place in domain.gaps for column in place])
+    weight, first, second = np.zeros((3, p, p))
+    for rows, keys in source.read():
+        numbers: NDArray[np.float64] = np.ascontiguousarray(rows, dtype=np.float64)
+        numbers = numbers if recoder is None else recoder.recode(numbers)
+        numbers = np.clip(numbers, lower, upper) - middle
+        there = ~(np.isnan(numbers) & nullable)
+        numbers = np.nan_to_num(numbers)
+        counted = there.astype(float)
+        if keys is not None:
+            counted /= sizes[np.searchsorted(people, keys)][:, None]
+        weight += counted.T @ there
+        first += (counted * numbers).T @ there
+        second += (counted * numbers).T @ numbers
+    covariance = (second - first * first.T / weight) / weight
+    spread = np.sqrt(np.diag(covariance))
+    if not spread.all():
+        raise InvalidParameter(
+            "A column of these records has one value only: there is no exact answer to compare with."
+        )
+    return partial_correlations(np.linalg.pinv(covariance / np.outer(spread, spread), hermitian=True))
