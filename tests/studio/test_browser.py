@@ -25,7 +25,7 @@ def enter_columns(page):
     for name, (low, high) in BOUNDS.items():
         page.get_by_label(f"Lower bound of {name}").fill(str(low))
         page.get_by_label(f"Upper bound of {name}").fill(str(high))
-        page.get_by_label(f"source of {name}").fill("codebook")
+        page.get_by_label(f"How do you know what {name} can hold").fill("codebook")
     page.get_by_label("Use name as").select_option("out")
     page.get_by_label("The most records").fill("1")
     page.get_by_role("button", name="These are the columns").click()
@@ -211,7 +211,7 @@ def test_paste_and_import(studio, visit, tmp_path):
     page.get_by_role("button", name="Fill in the table").click()
     expect(page.locator("#filled")).to_contain_text("2 of 3 lines")
     expect(page.get_by_label("Upper bound of age")).to_have_value("110")
-    expect(page.get_by_label("source of age")).to_have_value("law of nature")
+    expect(page.get_by_label("How do you know what age can hold")).to_have_value("law of nature")
     path = tmp_path / "bounds.toml"
     path.write_text('person = "name"\n[bounds]\nsystolic = [60, 240]\n')
     page.get_by_label("A codebook").set_input_files(path)

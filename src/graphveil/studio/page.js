@@ -103,7 +103,7 @@
   }
   const cell = (tag, text, number) => make(tag, { class: number ? "number" : null, scope: tag === "th" ? "row" : null }, text);
   function entry(column, key, label, hints = {}) {
-    const input = make("input", { "aria-label": `${label} of ${column.name}`, autocomplete: "off", ...hints });
+    const input = make("input", { "aria-label": label.replace("…", column.name), autocomplete: "off", ...hints });
     input.value = column[key];
     input.addEventListener("input", () => { column[key] = input.value; keep(); });
     return input;
@@ -134,14 +134,14 @@
       rest.hidden = true;
       button.hidden = !VARIABLES.includes(role);
       button.setAttribute("aria-expanded", "false");
-      holds.replaceChildren(...(role === "number" ? [make("div", { class: "ends" }, entry(column, "lower", "Lower bound", { inputmode: "decimal", placeholder: "from" }), entry(column, "upper", "Upper bound", { inputmode: "decimal", placeholder: "to" }))]
-        : levelled ? [entry(column, "levels", "Levels", { placeholder: role === "ordinal" ? "never, sometimes, often" : "A, B, C" })] : []));
-      how.replaceChildren(...(used ? [entry(column, "source", "How do you know what it can hold: source", { list: "sources", placeholder: "codebook, p. 12" })] : []));
+      holds.replaceChildren(...(role === "number" ? [make("div", { class: "ends" }, entry(column, "lower", "Lower bound of …", { inputmode: "decimal", placeholder: "from" }), entry(column, "upper", "Upper bound of …", { inputmode: "decimal", placeholder: "to" }))]
+        : levelled ? [entry(column, "levels", "Levels of …", { placeholder: role === "ordinal" ? "never, sometimes, often" : "A, B, C" })] : []));
+      how.replaceChildren(...(used ? [entry(column, "source", "How do you know what … can hold", { list: "sources", placeholder: "codebook, p. 12" })] : []));
       const missing = [["no", "not foreseen"], ["yes", "may be missing"], ...(role === "category" ? [["level", "a level of their own"]] : [])];
-      const details = [["Label", entry(column, "label", "Label", { placeholder: "what reports call it" })], ["Missing values", choose(column, "missing", `Missing values of ${column.name}`, missing, () => { for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes"; })]];
+      const details = [["Label", entry(column, "label", "Label of …", { placeholder: "what reports call it" })], ["Missing values", choose(column, "missing", `Missing values of ${column.name}`, missing, () => { for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes"; })]];
       if (role === "number") {
-        details.splice(1, 0, ["Unit", entry(column, "unit", "Unit", { placeholder: "mmHg" })], ["Scale", choose(column, "scale", `Scale of ${column.name}`, [["linear", "as it is"], ["log", "logarithm"], ["sqrt", "square root"]])]);
-        details.push(["Codes of missing values", entry(column, "codes", "Codes of missing values", { placeholder: "999, -1" })]);
+        details.splice(1, 0, ["Unit", entry(column, "unit", "Unit of …", { placeholder: "mmHg" })], ["Scale", choose(column, "scale", `Scale of ${column.name}`, [["linear", "as it is"], ["log", "logarithm"], ["sqrt", "square root"]])]);
+        details.push(["Codes of missing values", entry(column, "codes", "Codes of missing values of …", { placeholder: "999, -1" })]);
       }
       rest.replaceChildren(make("td", { colspan: 5 }, make("div", { class: "details" }, ...details.map(([text, input]) => make("label", { class: text.startsWith("Codes") ? "codes" : null }, text, input)))));
       for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes";
@@ -174,7 +174,10 @@
   function readPasted(text) {
     const lines = text.split(/\r?\n/).filter((line) => line.trim()).map((line) => line.split(line.includes("\t") ? "\t" : ";").map((part) => part.trim()));
     const heads = (lines[0] || []).map((word) => Object.keys(HEADINGS).find((key) => HEADINGS[key].includes(word.toLowerCase())));
-    if (heads.filter(Boolean).length >= 2 && heads.includes("name")) return lines.slice(1).map((line) => tidy(Object.fromEntries(line.map((part, k) => [heads[k] || "", part]))));
+    if (heads.filter(Boolean).length >= 2 && heads.includes("name")) {
+      const usual = ["name", "lower", "upper", "source"].map((key) => heads.includes(key) ? "" : key);  // where a column has no heading
+      return lines.slice(1).map((line) => tidy(Object.fromEntries(line.map((part, k) => [heads[k] || usual[k] || "", part]))));
+    }
     return lines.filter((line) => line.length >= 2).map(([name, second, third = "", fourth = ""]) => tidy(Number.isNaN(number(second)) ? { name, levels: second, source: third } : { name, lower: second, upper: third, source: fourth }));
   }
   function tidy(line) {
@@ -463,8 +466,9 @@
     byId("path").value = known.data || "";
     byId("public").checked = known.public;
     drawAccounts();
+    const read = !known.data || known.columns || await readTable();  // the demo opens its account then
     ask("accounts").then((found) => { known.accounts = found.accounts; drawAccounts(); }).catch((error) => fail("budget", error));
-    if (known.data && !known.columns && !await readTable()) return;
+    if (!read) return;
     for (const name of ["people", "epsilon", "delta", "width"]) byId(name).value = draft[name];
     if (known.columns) startColumns();
     const step = !known.columns ? "table" : draft.step === "table" ? "columns" : draft.step;

@@ -55,24 +55,27 @@ def compare_with_public_records(release: "Release", data: str, domain: Domain) -
 def exact_partial_correlations(data: str, domain: Domain) -> "NDArray[np.float64]":
     """Of the clipped rows, in which every person counts once, of pairs of values that are there, as in a release."""
     source = open_source(os.path.expanduser(data), domain, None)
-    people: Any = np.empty(0)
-    sizes: Any = np.empty(0)
+    shares: Any = None
     if domain.person is not None:
-        people, sizes = np.unique(np.concatenate([*source.iter_people()]), return_counts=True)
+        keys = np.concatenate([*source.iter_people()])
+        _, whose, sizes = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+        shares = 1.0 / sizes[whose.ravel()]
     recoder = None if domain.codebook is None else Recoder(domain.codebook)
     lower, upper = np.array(domain.bounds)
     middle, p = (lower + upper) / 2.0, lower.size
     nullable = np.isin(np.arange(p), [column for place in domain.gaps for column in place])
     weight, first, second = np.zeros((3, p, p))
-    for rows, keys in source.read():
+    seen = 0
+    for rows, _ in source.read():
         numbers: NDArray[np.float64] = np.ascontiguousarray(rows, dtype=np.float64)
         numbers = numbers if recoder is None else recoder.recode(numbers)
         numbers = np.clip(numbers, lower, upper) - middle
         there = ~(np.isnan(numbers) & nullable)
         numbers = np.nan_to_num(numbers)
         counted = there.astype(float)
-        if keys is not None:
-            counted /= sizes[np.searchsorted(people, keys)][:, None]
+        if shares is not None:
+            counted *= shares[seen : seen + len(rows), None]
+        seen += len(rows)
         weight += counted.T @ there
         first += (counted * numbers).T @ there
         second += (counted * numbers).T @ numbers
