@@ -1,11 +1,23 @@
 """Who does not know the address gets nothing; who does gets no value of the table before it is released."""
 
+import json
+import shlex
 import socket
+import subprocess
+import sys
+import threading
+import time
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import graphveil as gv
-from helpers.studios import CANARY, draft, wait_for_job, write_table
+from graphveil.cli._commands import call
+from graphveil.exceptions import InvalidParameter
+from graphveil.studio.jobs import RehearsalJob
+from helpers.studios import BOUNDS, CANARY, draft, patients, wait_for_job, write_table
 
 
 @pytest.fixture
@@ -192,3 +204,131 @@ def test_the_forecast_is_that_of_plan(opened):
     del secret["columns"][-1]
     plan = gv.plan(n=5000, p=3, budget=gv.Budget(1.0, 1e-6), neighbours="add-remove")
     assert opened.ask("forecast", draft=secret)[1]["n_eff"] == plan.here.n_eff
+
+
+def test_the_answer_without_noise_is_shown_of_public_tables_alone(studio, tmp_path):
+    """Only if it was said, only after the release, and never of a file that was opened besides."""
+    table = write_table(tmp_path / "patients.parquet", 4000)
+    opened = with_account(studio())
+    for public in (False, True):
+        opened.ask("table", data=str(table), public=public)
+        assert json.loads(opened.get("state")[1])["public"] is public
+        assert opened.ask("beside", release="patients-2026")[1] == {"pairs": []} or public
+        opened.ask("release", draft=draft(), confirmation="patients-2026")
+        assert wait_for_job(opened)["state"] == "done"
+        pairs = opened.ask("beside", release="patients-2026")[1]["pairs"]
+        assert len(pairs) == (3 if public else 0)
+    rows = np.column_stack([patients(4000)[name].to_numpy() for name in BOUNDS])
+    truth = gv.metrics.partial_correlations(np.linalg.inv(np.cov(np.clip(rows, *np.transpose([*BOUNDS.values()])).T)))
+    for pair in pairs:
+        i, j = (list(BOUNDS).index(pair[end]) for end in ("first", "second"))
+        assert pair["exact"] == pytest.approx(truth[i, j], abs=1e-9)
+    gv.Release.load(next(opened.folder.glob("*.release"))).save(tmp_path / "another.release")
+    assert opened.ask("open", path=str(tmp_path / "another.release"))[0] == 200
+    for public in ("yes", 1, None):
+        opened.ask("table", data=str(table), public=public)
+        assert json.loads(opened.get("state")[1])["public"] is False
+
+
+def test_groups_are_released_read_and_compared(studio, tmp_path):
+    """One charge, a file for each, a report for each; and the same by the command that the review shows."""
+    table = patients(4000).set_column(3, "ward", pa.array(["A", "B"] * 2000))
+    pyarrow.parquet.write_table(table, tmp_path / "patients.parquet")
+    opened = with_account(studio(tmp_path / "patients.parquet"))
+    entered = draft()
+    entered["columns"].append({"name": "ward", "role": "group", "levels": "A, B"})
+    shown = opened.ask("review", draft=entered)[1]
+    assert "--by ward" in shown["command"]
+    opened.ask("files", draft=entered)
+    opened.ask("release", draft=entered, confirmation="patients-2026")
+    assert wait_for_job(opened)["state"] == "done"
+    names = [release["name"] for release in json.loads(opened.get("releases")[1])["releases"]]
+    assert names == ["ward = A", "ward = B"]
+    assert opened.charges == 1
+    for place, path in enumerate(shown["release_files"]):
+        assert gv.Release.load(opened.folder / path).n_samples == 2000
+        assert opened.get(f"report-{place}")[0] == 200
+    assert opened.get("report-2")[0] == 400
+    found = opened.ask("compare", first=names[0], second=names[1], overlap=False)[1]
+    assert {table["what"]: table["compared"] for table in found["tables"]} == {
+        "partial correlation": 3,
+        "mean": 3,
+        "standard deviation": 3,
+    }
+    made = {path: (opened.folder / path).read_bytes() for path in shown["release_files"]}
+    for path in made:
+        (opened.folder / path).unlink()
+    words = shlex.split(shown["command"].replace("\\\n", " "))
+    words[words.index("--bounds") + 1] = str(opened.folder / shown["codebook_file"])
+    words[words.index("-o") + 1] = str(opened.folder / words[words.index("-o") + 1])
+    assert call(words[1:]) == 0
+    assert {path: (opened.folder / path).read_bytes() for path in made} == made
+    assert opened.charges == 1
+
+
+def test_a_second_release_is_opened_and_compared(studio, tmp_path):
+    rows = patients(4000).select([*BOUNDS])
+    for name, budget in (("one", 1.0), ("two", 2.0)):
+        made = gv.release(rows, domain=gv.Domain(bounds=BOUNDS), budget=gv.Budget(budget, 1e-6), random_state=0)
+        made.save(tmp_path / f"{name}.release")
+    opened = studio(releases=[str(tmp_path / "one.release")])
+    assert opened.get("start")[0] == 200
+    assert opened.ask("open", path=str(tmp_path / "nothing.release"))[0] == 400
+    assert opened.ask("open", path=str(tmp_path / "two.release"))[0] == 200
+    assert opened.ask("compare", first="one", second="three", overlap=True)[0] == 400
+    status, found = opened.ask("compare", first="one", second="two", overlap=True)
+    assert status == 200
+    assert found["names"] == ["one", "two"]
+    both = gv.compare(*(gv.Release.load(tmp_path / f"{name}.release") for name in ("one", "two")), overlap=True)
+    means = next(table for table in found["tables"] if table["what"] == "mean")["rows"]
+    assert {row["of"]: row["difference"] for row in means} == dict(
+        zip(both.means.labels, both.means.difference, strict=True)
+    )
+
+
+@pytest.mark.nightly
+def test_a_rehearsal_is_watched(opened):
+    entered = draft(people="2000", width="4")
+    assert json.loads(opened.get("rehearsal")[1]) == {"rehearsal": None}
+    assert opened.ask("rehearse", draft=entered)[0] == 200
+    while json.loads(opened.get("rehearsal")[1])["rehearsal"]["state"] == "running":
+        time.sleep(0.05)
+    found = json.loads(opened.get("rehearsal")[1])["rehearsal"]
+    assert found["state"] == "done"
+    assert found["done"] == found["total"]
+    assert found["forecast"]["n_eff"] == gv.plan(2000, 3, gv.Budget(1.0, 1e-6), rehearse=True).here.n_eff
+
+
+def test_a_rehearsal_tells_how_far_it_is():
+    begun, go_on = threading.Event(), threading.Event()
+
+    def make(count):
+        count(3, 11)
+        begun.set()
+        assert go_on.wait(120)
+        raise InvalidParameter("p must be smaller.")
+
+    job = RehearsalJob({"p": 3}, make)
+    assert begun.wait(120)
+    assert job.describe() == {"state": "running", "done": 3, "total": 11, "error": None}
+    go_on.set()
+    job.wait()
+    assert job.describe() == {"state": "failed", "done": 3, "total": 11, "error": "p must be smaller."}
+
+
+def test_the_first_screen_needs_nothing_heavy(tmp_path):
+    """Before the page is drawn neither numpy nor a database is loaded; the terminal shows the address at once."""
+    write_table(tmp_path / "patients.csv", 10)
+    code = (
+        "import sys\n"
+        "from graphveil.cli._commands import app\n"
+        "from graphveil.studio.demo import demo_session\n"
+        "from graphveil.studio.server import StudioServer\n"
+        "from graphveil.studio.session import Session\n"
+        "with StudioServer(Session('ledger.db', 'patients.csv')) as server:\n"
+        "    assert server.session.describe()['data'] == 'patients.csv'\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    heavy = {"numpy", "scipy", "numba", "pyarrow", "sqlalchemy", "opendp", "pandas"}
+    assert not heavy & set(said.split())

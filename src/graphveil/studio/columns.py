@@ -15,7 +15,7 @@ from graphveil.spec.kinds import Category, Kind, Level, Number, Ordinal
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.rounding import format_exact
 
-__all__ = ["Columns", "import_codebook", "read_columns", "read_number"]
+__all__ = ["Columns", "entry_of_kind", "import_codebook", "read_columns", "read_number"]
 
 _LARGEST_TEXT = 1000  # letters of a label, a unit or a source that somebody types
 _ANY_BUDGET = Budget(1.0, 1e-6)  # to ask whether a release could be made at all
@@ -164,14 +164,14 @@ def import_codebook(text: str) -> dict[str, Any]:
     for name, said in given["columns"].items():
         try:
             ((_, kind),) = parse_columns({name: said}).items()
-            columns.append({"name": name} | _entry(kind if isinstance(kind, Kind) else Number(*kind)))
+            columns.append({"name": name} | entry_of_kind(kind if isinstance(kind, Kind) else Number(*kind)))
         except InvalidParameter:
             refused.append(name)
     settings = {name: given.get(name) for name in ("person", "rows_per_person", "neighbours")}
     return {"columns": columns, "refused": refused, **settings}
 
 
-def _entry(kind: Kind) -> dict[str, str]:
+def entry_of_kind(kind: Kind) -> dict[str, str]:
     """A kind as somebody would have typed it."""
     entry = {"label": kind.label or "", "source": kind.source or "", "missing": "yes" if kind.nullable else "no"}
     if isinstance(kind, Number):

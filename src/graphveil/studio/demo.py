@@ -23,9 +23,10 @@ def _prepare(table: Path, ledger: Path) -> dict[str, Any]:
     from graphveil.datasets.bundled import health_insurance
     from graphveil.ledger.ledger import Ledger
     from graphveil.spec.budget import Budget
+    from graphveil.studio.columns import entry_of_kind
 
     data = health_insurance()
-    assert data.bounds is not None
+    assert data.codebook is not None
     assert data.people is not None
     with table.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
@@ -33,8 +34,5 @@ def _prepare(table: Path, ledger: Path) -> dict[str, Any]:
         lines.writerows([whose, *row] for whose, row in zip(data.people.tolist(), data.rows.tolist(), strict=True))
     Ledger(ledger).create(_ACCOUNT, Budget(3.0, 1e-6))
     columns = [{"name": _PERSON, "role": "person"}]
-    columns += [
-        {"name": name, "role": "number", "lower": f"{low:g}", "upper": f"{high:g}", "source": "codebook of the study"}
-        for name, (low, high) in data.bounds.items()
-    ]
+    columns += [{"name": name} | entry_of_kind(kind) for name, kind in data.codebook.items()]
     return {"columns": columns, "people": str(data.people.max()), "dataset": _ACCOUNT, "width": "10"}

@@ -385,7 +385,7 @@
   function chooseRelease() {
     const place = Math.max(0, byId("which").selectedIndex);
     byId("frame").src = byId("open").href = `report-${place}`;
-    startRegression(releases[place].variables);
+    startRegression(releases[place]);
     showBeside();
   }
   byId("which").addEventListener("change", chooseRelease);
@@ -397,13 +397,15 @@
     byId("beside").querySelector("tbody").replaceChildren(...pairs.map((pair) => make("tr", {}, cell("td", pair.first), cell("td", pair.second), cell("td", signed(pair.released), true), cell("td", pair.lower === null ? "none" : `${signed(pair.lower)} to ${signed(pair.upper)}`, true), cell("td", signed(pair.exact), true))));
   }
 
-  function startRegression(variables) {
-    byId("outcome").replaceChildren(...variables.map((name, k) => new Option(name, name, false, k === variables.length - 1)));
+  let labels = new Map();
+  function startRegression({ variables, labels: shown }) {
+    labels = new Map(variables.map((name, k) => [name, shown[k]]));
+    byId("outcome").replaceChildren(...variables.map((name, k) => new Option(shown[k], name, false, k === variables.length - 1)));
     byId("regressors").replaceChildren(...variables.map((name) => {
       const box = make("input", { type: "checkbox", value: name });
       box.checked = true;
       box.addEventListener("change", regress);
-      return make("label", {}, box, name);
+      return make("label", {}, box, labels.get(name));
     }));
     regress();
   }
@@ -416,7 +418,7 @@
       if (!on.length) throw new Error("Check at least one column.");
       const found = await ask("regression", { release: byId("which").value, outcome, on });
       if (turn !== regressions) return;
-      body.replaceChildren(...found.terms.map((term) => make("tr", {}, cell("th", term.term), ...[digits(term.coef), digits(term.std_err), `${digits(term.lower)} to ${digits(term.upper)}`, chance(term.p_value)].map((text) => cell("td", text, true)))));
+      body.replaceChildren(...found.terms.map((term) => make("tr", {}, cell("th", labels.get(term.term) || term.term), ...[digits(term.coef), digits(term.std_err), `${digits(term.lower)} to ${digits(term.upper)}`, chance(term.p_value)].map((text) => cell("td", text, true)))));
       byId("fit").textContent = [`R² = ${found.r_squared.toFixed(2)}.`, ...found.notes].join(" ");
     } catch (error) { if (turn === regressions) { body.replaceChildren(); byId("fit").textContent = error.message; } }
   }

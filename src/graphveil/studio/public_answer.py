@@ -33,7 +33,7 @@ def compare_with_public_records(release: "Release", data: str, domain: Domain) -
     found = estimate_release(release)
     intervals = Analysis(release, found).find_intervals(0.95)
     released = found.partial_correlations if intervals.reason else intervals.estimate
-    names, pairs = release.column_names, np.column_stack(np.triu_indices(len(exact), 1))
+    names, pairs = release.column_labels, np.column_stack(np.triu_indices(len(exact), 1))
     strongest = pairs[np.argsort(-np.abs(released[tuple(pairs.T)]))][:_SHOWN]
 
     def number(value: float) -> float | None:

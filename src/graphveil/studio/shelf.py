@@ -44,8 +44,13 @@ class Shelf:
                 self._pages.pop(name, None)
 
     def describe(self) -> dict[str, Any]:
-        """Names of the releases, and of their columns."""
-        return {"releases": [{"name": name, "variables": [*each.column_names]} for name, each in self._items()]}
+        """Names of the releases, and names and labels of their columns."""
+        return {
+            "releases": [
+                {"name": name, "variables": [*each.column_names], "labels": [*each.column_labels]}
+                for name, each in self._items()
+            ]
+        }
 
     def _items(self) -> "list[tuple[str, Release]]":
         with self._lock:

@@ -1,0 +1,125 @@
+"""What is typed into the table of columns: every kind, imported or by hand, and back from the file that is saved."""
+
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import InvalidParameter
+from graphveil.spec.codebook_text import python_of_domain, toml_of_domain
+from graphveil.studio.columns import import_codebook, read_columns
+from helpers.studios import draft
+
+ENTERED = [
+    {"name": "age", "role": "number", "lower": "0", "upper": "110"},
+    {
+        "name": "hba1c",
+        "role": "number",
+        "lower": "3",
+        "upper": "20",
+        "missing": "yes",
+        "codes": "999; -1",
+        "label": "HbA1c",
+        "unit": "%",
+        "source": "laboratory manual, p. 12",
+    },
+    {"name": "cost", "role": "number", "lower": "1", "upper": "1e6", "scale": "log", "missing": "yes", "codes": ""},
+    {"name": "ward", "role": "category", "levels": "A, B, C", "missing": "level", "source": 'the "house"'},
+    {"name": "arm", "role": "category", "levels": "1, 2, 3"},
+    {"name": "town", "role": "category", "levels": "Rome, Italy; Rome, NY", "missing": "yes"},
+    {"name": "mood", "role": "ordinal", "levels": "never, sometimes, often", "label": "Mood", "missing": "yes"},
+    {"name": "patient id", "role": "person"},
+    {"name": "note", "role": "out"},
+]
+KINDS = {
+    "age": (0, 110),
+    "hba1c": gv.Number(3, 20, missing=[999, -1], label="HbA1c", unit="%", source="laboratory manual, p. 12"),
+    "cost": gv.Number(1, 1e6, missing=True, scale="log"),
+    "ward": gv.Category(["A", "B", "C"], missing="level", source='the "house"'),
+    "arm": gv.Category([1, 2, 3]),
+    "town": gv.Category(["Rome, Italy", "Rome, NY"], missing=True),
+    "mood": gv.Ordinal(["never", "sometimes", "often"], missing=True, label="Mood"),
+}
+DOMAIN = gv.Domain(KINDS, person="patient id")
+
+
+def test_every_kind_is_read():
+    assert read_columns({"columns": ENTERED}, {}).domain == DOMAIN
+
+
+def test_the_file_and_the_script_say_the_same(tmp_path):
+    path = tmp_path / "codebook.toml"
+    path.write_text(toml_of_domain(DOMAIN), encoding="utf-8")
+    assert gv.Domain.read(path) == DOMAIN
+    assert eval(python_of_domain(DOMAIN), {"gv": gv}) == DOMAIN
+    plain = gv.Domain(bounds={"a\x7fb": (0.1, 1e30), "é": (-3, 2)}, rows_per_person=4, neighbours="add-remove")
+    path.write_text(toml_of_domain(plain), encoding="utf-8")
+    assert gv.Domain.read(path) == plain
+    assert eval(python_of_domain(plain), {"gv": gv}) == plain
+
+
+def test_a_saved_codebook_is_imported_as_it_was_entered():
+    read = import_codebook(toml_of_domain(DOMAIN))
+    assert read["person"] == "patient id"
+    assert read["refused"] == []
+    again = [*read["columns"], {"name": "patient id", "role": "person"}]
+    assert read_columns({"columns": again}, {}).domain == DOMAIN
+
+
+def test_levels_are_text_where_the_schema_says_so():
+    entered = [
+        {"name": "arm", "role": "category", "levels": "1, 2"},
+        {"name": "age", "role": "ordinal", "levels": "1,2"},
+    ]
+    read = read_columns({"columns": entered, "rows_per_person": "1"}, {"arm": "text", "age": "number"})
+    assert [kind.levels for kind in read.domain.codebook.kinds] == [("1", "2"), (1, 2)]
+
+
+def test_groups():
+    entered = draft()
+    entered["columns"].append({"name": "ward", "role": "group", "levels": "A, B"})
+    read = read_columns(entered, {})
+    assert read.by == "ward"
+    assert read.grouping.levels == ("A", "B")
+    assert read.released.columns == ("age", "bmi", "systolic")
+    with pytest.raises(InvalidParameter, match="rows_per_person must be 1 with by"):
+        read_columns(entered | {"rows_per_person": "2"}, {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"role": "category", "levels": "A"}, "age: enter its levels, at least two"),
+        ({"role": "category", "levels": "A, A"}, "age: levels must be"),
+        ({"role": "ordinal", "levels": "3, 1"}, "age: levels of an ordered scale"),
+        ({"scale": "log"}, "age: low must be greater than 0"),
+        ({"scale": "cubic"}, "age: scale must be"),
+        ({"missing": "yes", "codes": "unknown"}, "age: a code of missing values must be a number"),
+        ({"upper": "-1"}, "age: the lower bound must be below"),
+        ({"lower": "low"}, "age: lower must be a number"),
+    ],
+)
+def test_mistakes_are_named(changes, said):
+    entered = draft()
+    entered["columns"][0] |= changes
+    with pytest.raises(InvalidParameter, match=said):
+        read_columns(entered, {})
+
+
+FRICTIONLESS = """{"fields": [
+  {"name": "age", "type": "integer", "title": "Age", "constraints": {"minimum": 0, "maximum": 110}},
+  {"name": "ward", "type": "string", "constraints": {"enum": ["A", "B"]}, "missingValues": [""]},
+  {"name": "id", "type": "string"}]}"""
+CSVW = """{"tableSchema": {"columns": [
+  {"name": "bmi", "titles": "BMI", "datatype": {"base": "number", "minimum": 10, "maximum": 60}, "null": ["-9"]},
+  {"name": "note", "datatype": "string"}]}}"""
+
+
+def test_frictionless_and_csvw_fill_in_what_they_say():
+    read = import_codebook(FRICTIONLESS)
+    assert read["refused"] == ["id"]
+    assert [(c["name"], c["role"]) for c in read["columns"]] == [("age", "number"), ("ward", "category")]
+    assert read["columns"][0]["label"] == "Age"
+    assert (read["columns"][1]["levels"], read["columns"][1]["missing"]) == ("A, B", "yes")
+    read = import_codebook(CSVW)
+    assert read["refused"] == ["note"]
+    (bmi,) = read["columns"]
+    assert (bmi["lower"], bmi["upper"], bmi["codes"], bmi["missing"]) == ("10", "60", "-9", "yes")
