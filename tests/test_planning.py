@@ -5,6 +5,7 @@ import warnings
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import graphveil as gv
@@ -204,3 +205,27 @@ def test_a_careless_delta_is_said_once():
         gv.plan(n=100, p=1, budget=gv.Budget(1.0, 0.01))
     assert [w.category for w in said] == [gv.exceptions.PrivacyWarning]
     assert "1/n" in str(said[0].message)
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_the_formula_knows_of_people(neighbours):
+    """Who have three records each, and whose presence may be a secret: they count as records do."""
+    rng = np.random.default_rng(0)
+    n, p = 4000, 4
+    columns = {f"x{j}": rng.normal(size=3 * n) for j in range(p)}
+    domain = gv.Domain(dict.fromkeys(columns, (-4, 4)), person="id", neighbours=neighbours)
+    table = pa.table(columns | {"id": np.repeat(np.arange(n), 3)})
+    budget = gv.Budget(1.0, 1e-6)
+    made = gv.recover(gv.release(table, domain=domain, budget=budget, random_state=0))
+    forecast = gv.plan(n, p, budget, neighbours=neighbours)
+    assert forecast.neighbours == neighbours
+    assert forecast.here.n_eff == pytest.approx(made.n_eff, rel=0.15)
+    assert gv.Forecast.from_json(forecast.to_json()) == forecast
+
+
+def test_a_secret_presence_costs_less_noise():
+    """A person who is added moves a sum less than one who is replaced by another."""
+    plans = [gv.plan(5000, 10, gv.Budget(1.0, 1e-6), neighbours=name).here for name in ("replace", "add-remove")]
+    assert plans[1].n_eff > 1.3 * plans[0].n_eff
+    with pytest.raises(gv.exceptions.InvalidParameter, match="neighbours must be"):
+        gv.plan(5000, 10, gv.Budget(1.0, 1e-6), neighbours="both")

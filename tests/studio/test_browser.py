@@ -213,11 +213,31 @@ def test_paste_and_import(studio, visit, tmp_path):
     expect(page.get_by_label("Upper bound of age")).to_have_value("110")
     expect(page.get_by_label("How do you know what age can hold")).to_have_value("law of nature")
     path = tmp_path / "bounds.toml"
-    path.write_text('person = "name"\n[bounds]\nsystolic = [60, 240]\n')
+    path.write_text('person = "name"\n[bounds]\nsystolic = [60, 240]\nbmi = ["?", "?"]\n')
     page.get_by_label("A codebook").set_input_files(path)
     expect(page.get_by_label("Lower bound of systolic")).to_have_value("60")
+    expect(page.locator("#filled")).to_contain_text("does not say what they can hold: bmi.")
     expect(page.get_by_label("Use name as")).to_have_value("person")
     assert page.get_by_label("The most records").is_disabled()
+    page.get_by_role("button", name="More about systolic").click()
+    page.get_by_label("Label of systolic").fill("Systolic pressure")
+    page.get_by_label("Unit of systolic").fill("mmHg")
+    page.get_by_label("Scale of systolic").select_option("log")
+    expect(page.get_by_label("Codes of missing values of systolic")).to_be_hidden()
+    page.get_by_label("Missing values of systolic", exact=True).select_option("yes")
+    page.get_by_label("Codes of missing values of systolic").fill("999")
+    page.get_by_label("Use bmi as").select_option("ordinal")
+    page.get_by_label("Levels of bmi").fill("thin, plump, fat")
+    page.get_by_role("button", name="Save as a codebook").click()
+    expect(page.locator("#filled")).to_contain_text("Saved patients-codebook.toml")
+    assert gv.Domain.read(tmp_path / "patients-codebook.toml") == gv.Domain(
+        {
+            "age": gv.Number(0, 110, source="law of nature"),
+            "bmi": gv.Ordinal(["thin", "plump", "fat"]),
+            "systolic": gv.Number(60, 240, missing=[999], scale="log", label="Systolic pressure", unit="mmHg"),
+        },
+        person="name",
+    )
     page.get_by_role("button", name="These are the columns").click()
     at(page, "budget")
     expect(page.locator("#columns .summary")).to_contain_text("people are told apart by name")
@@ -296,6 +316,16 @@ def test_a_release_is_opened_and_regressed(studio, visit, keep, tmp_path):
     assert f"R² = {table.r_squared:.2f}" in page.locator("#fit").inner_text()
     page.get_by_role("checkbox", name="age").uncheck()
     expect(page.locator("#fit")).to_have_text("Check at least one column.")
+    other = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=1)
+    other.save(tmp_path / "others.release")
+    expect(page.locator("#pair")).to_be_hidden()
+    page.get_by_label("File of a release").fill(str(tmp_path / "others.release"))
+    page.get_by_role("button", name="Open it").click()
+    expect(page.locator("#differences summary")).to_have_count(3)
+    expect(page.locator("#compared")).to_contain_text("Differences are others minus patients.")
+    page.locator("#which").select_option("others")
+    expect(page.locator("#frame")).to_have_attribute("src", "report-1")
+    assert page.evaluate(CHECKS) == []
     keep(page, "regression")
 
 
