@@ -245,10 +245,13 @@ def test_groups_are_released_read_and_compared(studio, tmp_path):
     names = [release["name"] for release in json.loads(opened.get("releases")[1])["releases"]]
     assert names == ["ward = A", "ward = B"]
     assert opened.charges == 1
-    for place, path in enumerate(shown["release_files"]):
+    whole, *parts = shown["release_files"]
+    assert [*gv.GroupedRelease.load(opened.folder / whole)] == ["A", "B"]
+    for place, path in enumerate(parts):
         assert gv.Release.load(opened.folder / path).n_samples == 2000
         assert opened.get(f"report-{place}")[0] == 200
     assert opened.get("report-2")[0] == 400
+    assert opened.get("report-all")[0] == 200
     found = opened.ask("compare", first=names[0], second=names[1], overlap=False)[1]
     assert {table["what"]: table["compared"] for table in found["tables"]} == {
         "partial correlation": 3,
@@ -260,7 +263,7 @@ def test_groups_are_released_read_and_compared(studio, tmp_path):
         (opened.folder / path).unlink()
     words = shlex.split(shown["command"].replace("\\\n", " "))
     words[words.index("--bounds") + 1] = str(opened.folder / shown["codebook_file"])
-    words[words.index("-o") + 1] = str(opened.folder / words[words.index("-o") + 1])
+    words[words.index("-o") + 1] = str(opened.folder / whole)
     assert call(words[1:]) == 0
     assert {path: (opened.folder / path).read_bytes() for path in made} == made
     assert opened.charges == 1

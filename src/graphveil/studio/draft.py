@@ -68,9 +68,9 @@ class Draft:
 
     @property
     def release_files(self) -> list[str]:
-        """The files of the release: one, or one for each group."""
+        """The files of the release: one, and one for each group, where there are groups."""
         groups, whole = self.columns.grouping, self.file_name(".release")
-        return [whole] if groups is None else [str(path) for path in groups.name_files(Path(whole))]
+        return [whole] if groups is None else [whole, *map(str, groups.name_files(Path(whole)))]
 
     @property
     def codebook(self) -> str:
@@ -96,18 +96,17 @@ class Draft:
     @property
     def python(self) -> str:
         """The same in Python."""
-        by, files = self.columns.by, self.release_files
-        asked = (
+        by, (whole, *parts) = self.columns.by, self.release_files
+        each = f"for part, path in zip(release.parts, {parts!r}):\n    part.save(path)\n" if parts else ""
+        return (
             "import graphveil as gv\n\n"
             f"domain = {python_of_domain(self.columns.domain)}\n"
             f"release = gv.release(\n    {self.data!r},\n    domain=domain,\n"
             f"    budget=gv.Budget({self.budget.epsilon!r}, {self.budget.delta!r}),\n"
             + ("" if by is None else f"    by={by!r},\n")
             + f"    ledger=gv.Ledger({self.ledger!r}),\n    dataset={self.dataset!r},\n    key={self.key!r},\n)\n"
+            f"release.save({whole!r})\n{each}gv.write_report(release, {self.file_name('.html')!r})\n"
         )
-        if by is None:
-            return asked + f"release.save({files[0]!r})\ngv.write_report(release, {self.file_name('.html')!r})\n"
-        return asked + f"for part, path in zip(release.parts, {files!r}):\n    part.save(path)\n"
 
 
 def codebook_text(columns: Columns) -> str:

@@ -369,10 +369,11 @@
   const chance = (p) => p === null ? "?" : p < 0.001 ? "< 0.001" : p.toFixed(3);
   async function openReport() {
     show("report");
-    listReleases((await ask("releases")).releases);
+    listReleases(await ask("releases"));
   }
   function listReleases(found) {
-    releases = found;
+    releases = found.releases;
+    byId("all").hidden = !found.groups;
     const names = releases.map((r) => r.name);
     const options = (chosen) => names.map((name, k) => new Option(name, name, false, k === chosen));
     byId("which").replaceChildren(...options(Math.max(0, names.indexOf(byId("which").value))));
@@ -426,7 +427,7 @@
 
   byId("opener").addEventListener("submit", async (event) => {
     event.preventDefault();
-    try { listReleases((await ask("open", { path: byId("second-path").value.trim() })).releases); byId("second-path").value = ""; } catch (error) { byId("compared").textContent = error.message; }
+    try { listReleases(await ask("open", { path: byId("second-path").value.trim() })); byId("second-path").value = ""; } catch (error) { byId("compared").textContent = error.message; }
   });
   let comparisons = 0;
   async function compareReleases() {

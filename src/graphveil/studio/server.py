@@ -34,7 +34,7 @@ _ASSETS = {
     "page.css": ("graphveil.studio", "page.css", "text/css"),
     "report.css": ("graphveil.report", "page.css", "text/css"),
 }
-_REPORT = re.compile(r"report-[0-9]{1,4}")  # by its place among the releases that are open
+_REPORT = re.compile(r"report-([0-9]{1,4}|all)")  # by its place among the releases that are open
 _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -98,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
             package, file, kind = _ASSETS[name]
             self._send(HTTPStatus.OK, files(package).joinpath(file).read_bytes(), kind)
         elif name is not None and _REPORT.fullmatch(name):
-            self._answer(self.server.session.report_html, {"place": int(name.partition("-")[2])}, "text/html")
+            self._answer(self.server.session.report_html, {"which": name.partition("-")[2]}, "text/html")
         elif name in self.server.session.shown:
             self._answer(self.server.session.shown[name], {})
         elif name is not None:

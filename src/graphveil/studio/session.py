@@ -340,10 +340,12 @@ class Session:
             key=read.key,
             progress=progress,
         )
+        whole = None if isinstance(made, Release) else made
         parts = {read.dataset: made} if isinstance(made, Release) else _by_name(made)
-        for part, output in zip(parts.values(), outputs, strict=True):
-            part.save(output)  # if this fails, the ledger has it: it can be asked for again
-        self._shelf.put(parts)
+        saved: list[Release | GroupedRelease] = [made] if whole is None else [whole, *whole.parts]
+        for each, output in zip(saved, outputs, strict=True):
+            each.save(output)  # if this fails, the ledger has it: it can be asked for again
+        self._shelf.put(parts, whole)
         return made
 
     def _is_charged(self, read: "Draft") -> bool:
@@ -369,9 +371,9 @@ class Session:
         self._shelf.open(str(path))
         return self.list_releases()
 
-    def report_html(self, place: int = 0) -> str:
-        """The report of a release, by its place in the list."""
-        return self._shelf.report_html(place)
+    def report_html(self, which: str) -> str:
+        """The report of a release, by its place in the list; or of all groups."""
+        return self._shelf.report_html(which)
 
     def compare_with_public_records(self, release: str) -> dict[str, Any]:
         """For records that were declared public: the strongest pairs of the release, as released and as they are."""

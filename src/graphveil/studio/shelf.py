@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphveil.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
+    from graphveil.released.grouped import GroupedRelease
     from graphveil.released.release import Release
 
 __all__ = ["Shelf"]
@@ -20,13 +21,14 @@ class Shelf:
 
     def __init__(self) -> None:
         self._releases: dict[str, Release] = {}
+        self._groups: GroupedRelease | None = None
         self._pages: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def put(self, releases: "dict[str, Release]") -> None:
-        """In place of those that were there."""
+    def put(self, releases: "dict[str, Release]", groups: "GroupedRelease | None") -> None:
+        """In place of those that were there; ``groups``, if they were made together."""
         with self._lock:
-            self._releases, self._pages = dict(releases), {}
+            self._releases, self._groups, self._pages = dict(releases), groups, {}
 
     def open(self, path: str) -> None:
         """Read a release, or the releases of several groups, from a file."""
@@ -41,15 +43,15 @@ class Shelf:
                 if self._releases.get(name, part) != part:  # another file of that name
                     name = f"{path}{group}"
                 self._releases[name] = part
-                self._pages.pop(name, None)
 
     def describe(self) -> dict[str, Any]:
         """Names of the releases, and names and labels of their columns."""
         return {
+            "groups": self._groups is not None,
             "releases": [
                 {"name": name, "variables": [*each.column_names], "labels": [*each.column_labels]}
                 for name, each in self._items()
-            ]
+            ],
         }
 
     def _items(self) -> "list[tuple[str, Release]]":
@@ -63,19 +65,17 @@ class Shelf:
             raise InvalidParameter("There is no such release yet.")
         return found
 
-    def report_html(self, place: int = 0) -> str:
-        """The report of a release, by its place in the list."""
+    def report_html(self, which: str) -> str:
+        """The report of a release, by its place in the list, or of "all" groups side by side."""
         from graphveil.report.page import report_html
 
-        items = self._items()
-        if not 0 <= place < len(items):
+        made = self._groups if which == "all" else dict(enumerate(self._releases.values())).get(int(which))
+        if made is None:
             raise InvalidParameter("There is no release yet.")
-        name, made = items[place]
-        if name not in self._pages:
-            page = report_html(made)
-            with self._lock:
-                self._pages[name] = page
-        return self._pages[name]
+        page = self._pages.get(made.checksum)
+        if page is None:
+            page = self._pages[made.checksum] = report_html(made)
+        return page
 
     def regress(self, release: str, outcome: str, on: "list[str]") -> dict[str, Any]:
         """A regression table, from the release alone."""
