@@ -13,6 +13,7 @@ from graphveil.cli.audit import audit
 from graphveil.cli.bounds import bounds
 from graphveil.cli.codebook import codebook
 from graphveil.cli.compare import compare
+from graphveil.cli.components import components
 from graphveil.cli.demo import demo
 from graphveil.cli.fit import fit
 from graphveil.cli.ledger import ledger
@@ -40,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for function in (demo, plan, release, show, fit, regress, compare, sample, report, audit, studio):
+for function in (demo, plan, release, show, fit, regress, components, compare, sample, report, audit, studio):
     app.command()(function)
 app.add_typer(bounds, name="bounds")
 app.add_typer(codebook, name="codebook")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphveil._files import write_file
 from graphveil.cli._arguments import require_writable
 from graphveil.cli._errors import CliError
+from graphveil.cli._output import echo, emit
 from graphveil.report.escaping import cell_text
 
 if TYPE_CHECKING:
@@ -75,6 +76,16 @@ class ResultFile:
         """Write what is shown as a table, and ``facts`` that JSON can say, with ``terms`` among them."""
         encode, _ = _FORMATS[self.path.suffix.lower()]
         write_file(self.path, encode(table, facts).encode(), self._like)
+
+    @classmethod
+    def show(cls, file: "ResultFile | None", table: "Table", facts: dict[str, Any], *, as_json: bool) -> None:
+        """Say a result, and write it to a file if there is to be one."""
+        said = table.to_text()
+        if file is not None:
+            file.write(table, facts)
+            facts = {"file": str(file.path), **facts}
+            said = f"{said}\n\nTable: {file.path}"
+        emit(as_json, facts, lambda out: echo(out, said), kept=file is not None)
 
     @property
     def _like(self) -> re.Pattern[bytes]:

@@ -7,7 +7,6 @@ import typer
 
 from graphveil.cli._arguments import AsJson, Number, require_file, split_columns
 from graphveil.cli._errors import command
-from graphveil.cli._output import echo, emit
 
 __all__ = ["regress"]
 
@@ -36,10 +35,4 @@ def regress(
     file = None if output is None else ResultFile.at(output)
     found = Release.load(require_file(release))
     fitted = regression(found, outcome, None if on is None else split_columns(on, found.column_names), level=level)
-    table, facts = fitted.table(), fitted.to_dict()
-    said = table.to_text()
-    if file is not None:
-        file.write(table, facts)
-        facts = {"file": str(file.path), **facts}
-        said = f"{said}\n\nTable: {file.path}"
-    emit(as_json, facts, lambda out: echo(out, said), kept=file is not None)
+    ResultFile.show(file, fitted.table(), fitted.to_dict(), as_json=as_json)

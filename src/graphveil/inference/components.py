@@ -16,7 +16,7 @@ from graphveil._random import generator_for
 from graphveil._tables import Table, fixed
 from graphveil._typing import Matrix, Vector
 from graphveil.inference.moments import UncertainMoments, moments_of
-from graphveil.inference.uncertain import Uncertain
+from graphveil.inference.uncertain import Uncertain, known
 from graphveil.recovery.gap_noise import gap_noise_of_products
 from graphveil.recovery.network import RELIABLE, repair_diagonal
 from graphveil.recovery.noise_model import NoisyCovariance
@@ -89,6 +89,27 @@ class Components:
         index = pd.MultiIndex.from_product([self.columns, range(1, len(self.columns) + 1)], names=["column", "PC"])
         numbers = {"loading": self.loadings, "std_err": self.loadings_sd, "lower": self.lower, "upper": self.upper}
         return pd.DataFrame({name: values.ravel() for name, values in numbers.items()}, index=index)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in what JSON can say: ``terms`` are the columns with their loadings; None for what is not known."""
+        named = [f"PC{k + 1}" for k in range(len(self.columns))]
+        terms = []
+        for i, column in enumerate(self.columns):
+            row: dict[str, Any] = {"term": column}
+            for k, name in enumerate(named):
+                row |= {name: float(self.loadings[i, k]), f"{name}_std_err": known(float(self.loadings_sd[i, k]))}
+            terms.append(row)
+        return {
+            "above_noise": self.above_noise,
+            "n_eff": self.n_eff,
+            "level": self.level,
+            "variance": [float(value) for value in self.variance.value],
+            "variance_std_err": [known(float(value)) for value in self.variance.std_err],
+            "explained": [float(share) for share in self.explained],
+            "terms": terms,
+            "notes": list(self.notes),
+            "guarantee": self.guarantee,
+        }
 
     def summary(self) -> str:
         """Variances and loadings of the first components as text."""

@@ -22,7 +22,7 @@ from graphveil._tables import Table, decimals, fixed
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.inference.moments import UncertainMoments, moments_of
-from graphveil.inference.uncertain import Spread, Uncertain
+from graphveil.inference.uncertain import Spread, Uncertain, known
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.network import RELIABLE
 from graphveil.released.release import Release
@@ -168,7 +168,7 @@ class Regression:
         """All of it in what JSON can say; None for what is not known."""
         numbers = self._numbers()
         terms = [
-            {"term": name, **{label: _known(float(values[k])) for label, values in numbers.items()}}
+            {"term": name, **{label: known(float(values[k])) for label, values in numbers.items()}}
             for k, name in enumerate(self.names)
         ]
         return {
@@ -177,7 +177,7 @@ class Regression:
             "n_eff": self.n_eff,
             "level": self.level,
             "r_squared": self.r_squared,
-            "r_squared_interval": [_known(end) for end in self.r_squared_interval],
+            "r_squared_interval": [known(end) for end in self.r_squared_interval],
             "terms": terms,
             "notes": list(self.notes),
             "guarantee": self.guarantee,
@@ -397,7 +397,3 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
 def _listed(chosen: UncertainMoments, which: Iterable[int]) -> str:
     names = [chosen.names[k] for k in which]
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-
-
-def _known(number: float) -> float | None:
-    return None if np.isnan(number) else float(number)

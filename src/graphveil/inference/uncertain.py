@@ -6,7 +6,7 @@ import numpy as np
 
 from graphveil._typing import Matrix, Vector
 
-__all__ = ["Spread", "Uncertain"]
+__all__ = ["Spread", "Uncertain", "known"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,3 +107,8 @@ class Uncertain:
         from scipy.stats import norm
 
         return np.asarray(norm.isf((1.0 - self.level) / 2.0) * self.std_err)
+
+
+def known(number: float) -> float | None:
+    """A number as JSON can say it: None for one that is not known."""
+    return None if np.isnan(number) else float(number)
