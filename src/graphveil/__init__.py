@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from graphveil.spec.kinds import Category as Category
     from graphveil.spec.kinds import Number as Number
     from graphveil.spec.kinds import Ordinal as Ordinal
+    from graphveil.spec.weight import Weight as Weight
 
 # name -> module. Loaded when first used: `import graphveil` costs no numpy, scipy or numba.
 _HOME = {
@@ -81,6 +82,7 @@ _HOME = {
     "Release": "graphveil.released.release",
     "ReleaseEvent": "graphveil.spec.events",
     "SyntheticRows": "graphveil.inference.synthetic",
+    "Weight": "graphveil.spec.weight",
     "audit": "graphveil.auditing.run",
     "centrality": "graphveil.inference.centrality",
     "compare": "graphveil.inference.comparison",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from graphveil._memory import check_memory
 from graphveil.exceptions import SourceError
 from graphveil.ledger.account import Account, GroupAccount, LedgerLike
-from graphveil.released.answers import Answer, released_count
+from graphveil.released.answers import Answer, released_count, unit_factor
 from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
@@ -28,7 +28,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep
 from graphveil.spec.options import ReleaseOptions
-from graphveil.spec.queries import Query, RowCount
+from graphveil.spec.queries import Query
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -62,6 +62,7 @@ def release(
     adaptive: bool = True,
     labels: Labels | None = None,
     person: Any = None,
+    weight: Any = None,
     by: "By | None" = None,
     mechanism: str = "default",
     allow_unproven: bool = False,
@@ -80,10 +81,8 @@ def release(
         Parquet, CSV or Arrow files, a list of paths, a directory, a pattern or a URI; a list of arrays or frames, or a
         function that starts an iteration over them (see *Data sources* in the documentation). With
         :class:`~graphveil.Labels` without a column: a pair ``(rows, labels)``.
-    domain : Domain
-        What a row can be, from public knowledge.
-    budget : Budget
-        The guarantee to provide.
+    domain, budget : Domain and Budget
+        What a row can be, from public knowledge, and the guarantee to provide.
     assume_centered : bool, default False
         Assume rows with mean zero, and release no mean. Bounds must contain zero, and scale rows without shifting them.
     adaptive : bool, default True
@@ -91,8 +90,9 @@ def release(
         far more accurate, in about eight passes over the rows. If False, release one noisy second moment.
     labels : Labels, optional
         Release class counts and class means too, in one round (``adaptive=False``).
-    person : array or series, optional
-        Whose row each row is, where the source has no column of it; otherwise ``Domain(person="patient_id")``.
+    person, weight : arrays or series, optional
+        Whose row each row is, and its survey weight, where the source has no columns of them; otherwise ``Domain`` has
+        their names. The largest weight is part of the domain in any case.
     by : str or mapping, optional
         Release each group by itself, for one charge: the name of a :class:`~graphveil.Category` of the domain, or a
         column and its declared levels, ``{"arm": ["A", "B"]}``; with an array, the source is a pair ``(rows, levels)``.
@@ -136,7 +136,7 @@ def release(
     (1, 1e-06)-differentially private against replacing one record; the number of records, 5000, is public.
     """
     asked = (assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
-    options = ReleaseOptions.of(domain, budget, *asked, person=person, by=by)
+    options = ReleaseOptions.of(domain, budget, *asked, person=person, weight=weight, by=by)
     if options.domain.n_features is not None:
         check_memory(options.domain.n_features)
     account = Account(ledger, dataset, key, options)
@@ -151,7 +151,7 @@ def release(
     from graphveil.strategies import Strategy
 
     noise, versions = noise_source(options.random_state), dict(software_versions())
-    source, domain = open_rows(source, options, person)
+    source, domain = open_rows(source, options, person, weight)
     with closing(source):
         check_memory(source.n_features)
         if assume_centered:
@@ -240,7 +240,7 @@ class _Gate:
         # Drawn first: should the sampler fail, no exact number stands in a variable that a reporter could print.
         drawn = draw_noise(step, self._noise)
         exact = statistic.answer(query)
-        factor, values = 1.0 if isinstance(query, RowCount) else query.unit_factor(self.space, self.count()), {}
+        factor, values = unit_factor(query, self.space, self.answers, self.count), {}
         try:
             for group in step.groups:
                 noisy = on_lattice(exact[group.name], step) + drawn[group.name].astype(object)

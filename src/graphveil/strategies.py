@@ -20,8 +20,9 @@ from graphveil.privacy.mechanisms import check_room, paper_step, step_for
 from graphveil.recovery.adaptive_protocol import adaptive_rounds, remember
 from graphveil.recovery.private_count import count_query, mu_after_count
 from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
+from graphveil.recovery.private_total import mu_after_total, total_query
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
-from graphveil.released.answers import Answer
+from graphveil.released.answers import Answer, SurveyWeights, released_weights
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, collision_probability
 from graphveil.spec.options import ReleaseOptions
@@ -81,6 +82,7 @@ class Strategy:
         self, rows: PrivateQueries, options: ReleaseOptions, allowance: Callable[[float], tuple[float, float]]
     ) -> None:
         self._rows, self._options = rows, options
+        self._weights: SurveyWeights | None = None  # once they are released
         # What two people taken for one may cost comes off first; then every step gets an equal part.
         self._collisions = 0.0
         if rows.domain.person is not None:
@@ -99,6 +101,8 @@ class Strategy:
             check_room(domain.require_n_features(), cells=bounded, mu=self._mu, allowed_eta=self._eta)
         if domain.hides_count:
             self._count_privately()
+        if domain.weight is not None:
+            self._weigh_privately()
         if domain.wants_private_norm:
             self._find_norm()
         if options.adaptive:
@@ -116,6 +120,11 @@ class Strategy:
             raise _too_many_people()
         self._mu = mu_after_count(self._mu)
 
+    def _weigh_privately(self) -> None:
+        """Spend a little on what the weights add up to; from now on sums are divided by what was released."""
+        self._weights = released_weights(self._ask(total_query()))
+        self._mu = mu_after_total(self._mu)
+
     def _find_norm(self) -> None:
         """Spend a little on a bound of the rows' norm, and clip rows to it from now on."""
         rows = self._rows
@@ -127,7 +136,8 @@ class Strategy:
         """Run the adaptive protocol: it is sent noisy answers, and yields the next queries."""
         rows, domain = self._rows, self._rows.domain
         with rows.cached():
-            facts = (rows.space.n_features, rows.count(), rows.space.known_lattice, domain.radius)
+            n_rows = rows.count() if self._weights is None else self._weights.total
+            facts = (rows.space.n_features, n_rows, rows.space.known_lattice, domain.radius)
             inputs = ProtocolInputs(
                 *facts,
                 self._mu,
@@ -136,6 +146,7 @@ class Strategy:
                 window=rows.space.window,
                 hides_count=domain.hides_count,
                 gaps=rows.space.gaps,
+                n_kish=None if self._weights is None else self._weights.effective(rows.count()),
             )
             answers: list[Answer] = []
 

@@ -14,7 +14,7 @@ from graphveil.exceptions import GuaranteeError
 from graphveil.ledger import account
 from graphveil.privacy import calibration, mechanisms, noise, sensitivity
 from graphveil.released import release
-from graphveil.rows import accumulators, encoding, people
+from graphveil.rows import accumulators, encoding, people, weights
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.quantization import PERSON_WEIGHT, MomentLayout
 
@@ -155,8 +155,14 @@ def and_nobody_counts(patch):
 def weights_forgotten(patch):
     """Every row of a person counts as if they had no other."""
     weigh = people.People.weigh
-    full = lambda self, keys: (np.full(len(keys), PERSON_WEIGHT), weigh(self, keys)[1])  # noqa: E731
+    full = lambda self, keys, own: (np.full(len(keys), PERSON_WEIGHT), weigh(self, keys, own)[1])  # noqa: E731
     patch.setattr(people.People, "weigh", full)
+
+
+def weights_not_cut(patch):
+    """A weight counts as it is, up to eight times the largest."""
+    cut = weights.own_weights
+    patch.setattr(weights, "own_weights", lambda cells, largest: cut(cells, 8.0 * largest) * 8)
 
 
 def count_without_noise(patch):
@@ -190,6 +196,7 @@ BUGS = [
     (one_row_a_person, "two rows a person", 8.0, 250, {"likelihood ratio"}),
     (weights_forgotten, "people", 4.0, 120, EITHER),
     (weights_forgotten, "added people", 4.0, 120, EITHER),
+    (weights_not_cut, "weights", 4.0, 120, EITHER),
     (count_without_noise, "added", 1.0, 120, {"learned direction", "low bits", "seen before"}),
     (half_a_person_added, "added", 8.0, 250, {"likelihood ratio"}),
     (constant_not_counted, "mean", 4.0, 200, {"likelihood ratio"}),

@@ -48,3 +48,26 @@ def test_a_release_takes_a_codebook(graphveil, table, tmp_path):
     said = graphveil("release", tmp_path / "rows.csv", *budget, "--bounds", book, "-o", tmp_path / "a.release")
     assert said.code == 0
     assert gv.Release.load(tmp_path / "a.release").columns == ("age", "ward[B]", "ward[missing]")
+
+
+def test_weights_from_a_codebook_and_from_options(graphveil, tmp_path):
+    frame = pd.DataFrame({"a": [0.0, 1.0, 2.0] * 200, "b": [2.0, 1.0, 0.0] * 200, "w": [1.0, 2.0, 30.0] * 200})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    plain, weighted = tmp_path / "plain.toml", tmp_path / "weighted.toml"
+    columns = "[columns]\na = [0, 4]\nb = [0, 4]\n"
+    plain.write_text("rows_per_person = 1\n" + columns)
+    weighted.write_text('rows_per_person = 1\nweight = { column = "w", largest = 3 }\n' + columns)
+    said = graphveil("codebook", "check", weighted, tmp_path / "rows.parquet")
+    assert said.code == 0
+    assert "Not described" not in said.out
+    release = ("release", tmp_path / "rows.csv", "--epsilon", 1, "--delta", 1e-6, "--no-ledger")
+    options = ("--weight", "w", "--largest-weight", 3)
+    for name, given in {"one": ("--bounds", weighted), "two": ("--bounds", plain, *options)}.items():
+        said = graphveil(*release, *given, "-o", tmp_path / f"{name}.release")
+        assert said.code == 0
+        assert "3 as the largest weight" in " ".join(said.out.split())
+        assert gv.Release.load(tmp_path / f"{name}.release").domain.weight == gv.Weight("w", 3)
+    refused = graphveil(*release, "--bounds", plain, "--weight", "w", "-o", tmp_path / "three.release")
+    assert refused.code == 1
+    assert "--weight and --largest-weight go together" in refused.err

@@ -17,7 +17,7 @@ from graphveil.exceptions import GuaranteeError, InvalidParameter, LedgerError
 from graphveil.privacy import mechanisms, sensitivity
 from graphveil.recovery import private_count
 from graphveil.report.privacy_card import PrivacyCard, privacy_card
-from graphveil.rows.accumulators import ColumnTotals
+from graphveil.rows.accumulators import statistic_for
 from graphveil.rows.encoding import Encoder
 from graphveil.rows.evaluator import Evaluator
 from graphveil.rows.sources import open_source
@@ -159,8 +159,8 @@ def test_queries_depend_on_the_released_number_alone(monkeypatch):
 
 def test_windows_that_do_not_hold_zero_still_add_nothing_without_rows():
     _, space = setting(1)
-    totals = ColumnTotals(np.array([5.0]), np.array([11.0]), hides_count=True)
     query = ColumnMeans(np.array([5.0]), np.array([11.0]), np.ones(1), np.zeros(1))
+    totals = statistic_for(query, space)
     assert totals.answer(query)["means"] == [0]
     totals.update(np.array([[100.0]]), np.array([2**20]))
     assert totals.answer(query)["means"] == [3 * 2**20]

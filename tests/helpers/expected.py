@@ -7,7 +7,16 @@ import numpy as np
 
 from graphveil.spec.augmentation import Constant, Labels
 from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT, MomentLayout, RowGrid
-from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, RowCount
+from graphveil.spec.queries import (
+    CellCounts,
+    ClippedTail,
+    ColumnMeans,
+    ColumnSquares,
+    Moments,
+    NormCounts,
+    RowCount,
+    TotalWeight,
+)
 
 
 def expected_answers(release, known):
@@ -18,12 +27,19 @@ def expected_answers(release, known):
     return [_answer(answer.query, known, steps, lattice, release) for answer in release.answers]
 
 
-def _weights(known):
+def _weights(known, own):
     """Of every row: one over the number of rows of its person, in units of 2²⁰; or 1 where nobody has several."""
     if known.people is None:
         return np.ones(len(known.rows))
     _, place, counts = np.unique(known.people, return_inverse=True, return_counts=True)
-    return PERSON_WEIGHT / counts[place]
+    return PERSON_WEIGHT * own / counts[place]
+
+
+def _own_weights(known, domain):
+    """Survey weights as shares of the largest; 1 without any."""
+    if domain.weight is None:
+        return np.ones(len(known.rows))
+    return np.clip(known.weights, 0.0, domain.weight.largest) / domain.weight.largest
 
 
 def _scaled_rows(release, rows):
@@ -43,10 +59,13 @@ def _norms(rows):
 
 
 def _answer(query, known, steps, lattice, release):
-    p, augment, weights = steps.shape[1], release.augment, _weights(known)
+    own = _own_weights(known, release.domain)
+    p, augment, weights = steps.shape[1], release.augment, _weights(known, own)
     root = np.sqrt(weights / (PERSON_WEIGHT if known.people is not None else 1))[:, None]
     if isinstance(query, RowCount):
         return {"count": np.array([float(len(steps) if known.people is None else len(np.unique(known.people)))])}
+    if isinstance(query, TotalWeight):
+        return {"totals": PERSON_WEIGHT * np.array([weights.sum(), 3.0 * weights @ (1.0 - own)])}
     if isinstance(query, ColumnMeans | ColumnSquares):
         which = query.columns.astype(np.intp)
         inside = np.clip(steps, query.low, query.high)[:, which]

@@ -14,6 +14,7 @@ from graphveil.spec.queries import (
     Moments,
     NormCounts,
     ObservedPairs,
+    TotalWeight,
 )
 
 NAMES = ["age", "income", "x y", "d"]
@@ -27,6 +28,10 @@ FRAME = FRAME.astype({"text": "string", "label": "string"})  # pandas 2 would ma
 PERSON = [f"person {number:x}" for number in RNG.integers(0, 900, 3000)]
 PERSON = [[None, "", "x" * 300][i % 3] if i % 41 == 0 else name for i, name in enumerate(PERSON)]
 FRAME = FRAME.assign(person=pd.array(PERSON, dtype="string"), number=RNG.integers(-400, 400, 3000))
+
+WEIGHTS = RNG.lognormal(size=3000)
+WEIGHTS[::13] = RNG.choice([np.nan, -1.0, 0.0, np.inf, 1e300], size=WEIGHTS[::13].size)
+FRAME = FRAME.assign(w=WEIGHTS)
 
 MAYBE = gv.Number(-40, 40, missing=True)
 # Seeded, so that the same exact sums give the same file and other ones do not.
@@ -67,15 +72,26 @@ BY_PERSON = {
     ]
 }
 BY_PERSON["one round"] = BY_PERSON["total"] | {"adaptive": False}
-EXPECTED = {name: gv.release(FRAME, **options) for name, options in (CALLS | BY_PERSON).items()}
-ASKED = {type(answer.query) for name in CALLS for answer in EXPECTED[name].answers}
-EVERY_KIND = {CellCounts, ColumnMeans, ColumnSquares, ClippedTail, Moments, NormCounts, ObservedPairs}
+# Calls that need a column of weights.
+WEIGHED = {
+    name: CALLS["missing values"]
+    | {"domain": replace(CALLS["missing values"]["domain"], person=person, weight=gv.Weight("w", largest=3.0))}
+    for name, person in [("weighted rows", None), ("weighted people", "person")]
+}
+WEIGHED["weighted rows, one round"] = CALLS["adaptive"] | {
+    "domain": replace(CALLS["adaptive"]["domain"], weight=gv.Weight("w", largest=3.0)),
+    "adaptive": False,
+}
+EVERY_CALL = CALLS | BY_PERSON | WEIGHED
+EXPECTED = {name: gv.release(FRAME, **options) for name, options in EVERY_CALL.items()}
+ASKED = {type(answer.query) for made in EXPECTED.values() for answer in made.answers}
+EVERY_KIND = {CellCounts, ColumnMeans, ColumnSquares, ClippedTail, Moments, NormCounts, ObservedPairs, TotalWeight}
 
 
 def assert_same_bits(source, calls=CALLS):
     """Whatever is asked, the file of the release is the same."""
     for name in calls:
-        assert gv.release(source, **(CALLS | BY_PERSON)[name]) == EXPECTED[name], name
+        assert gv.release(source, **EVERY_CALL[name]) == EXPECTED[name], name
 
 
 class Ledger:

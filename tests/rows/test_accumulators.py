@@ -11,10 +11,11 @@ import pytest
 from graphveil.exceptions import GuaranteeError
 from graphveil.rows.accumulators import Count, statistic_for
 from graphveil.rows.statistic import Statistic
-from graphveil.spec.queries import Moments, NormCounts
+from graphveil.rows.weights import own_weights
+from graphveil.spec.queries import Moments, NormCounts, TotalWeight
 from graphveil.spec.row_space import RowSpace
 from helpers.exact_sums import encoded
-from helpers.reference_releases import EVERY_KIND, EXPECTED, ROWS
+from helpers.reference_releases import EVERY_KIND, EXPECTED, ROWS, WEIGHTS
 
 ADAPTIVE, NORM, GAPS = (EXPECTED[name] for name in ("adaptive", "a private norm", "missing values"))
 PLAIN = RowSpace.of(ADAPTIVE.domain, None, None)
@@ -39,6 +40,7 @@ CASES = {
     **{f"adaptive: {name}": case for name, case in cases_of(ADAPTIVE).items()},
     **{f"missing values: {name}": case for name, case in cases_of(GAPS).items()},
     **{f"private norm: {name}": case for name, case in cases_of(NORM).items()},
+    "weights": (TotalWeight(), PLAIN, own_weights(WEIGHTS, 3.0)[:, None].astype(np.float64)),
 }
 
 every_statistic = pytest.mark.parametrize("case", CASES)
@@ -48,7 +50,8 @@ def sum_up(case, *blocks):
     query, space, _ = CASES[case]
     statistic = statistic_for(query, space)
     for block in blocks:
-        statistic.update(np.ascontiguousarray(block))
+        weights = block[:, 0].astype(np.int64) // 3 if isinstance(query, TotalWeight) else None
+        statistic.update(np.ascontiguousarray(block), weights)
     return statistic
 
 

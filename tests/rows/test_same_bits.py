@@ -11,7 +11,18 @@ import pyarrow.csv
 import pytest
 
 import graphveil as gv
-from helpers.reference_releases import ASKED, CALLS, EVERY_KIND, EXPECTED, FRAME, NAMES, ROWS, assert_same_bits
+from helpers.reference_releases import (
+    ASKED,
+    CALLS,
+    EVERY_KIND,
+    EXPECTED,
+    FRAME,
+    NAMES,
+    ROWS,
+    WEIGHED,
+    WEIGHTS,
+    assert_same_bits,
+)
 
 WITHOUT_LABELS = [name for name in CALLS if name != "labels"]
 
@@ -65,6 +76,7 @@ def test_frames_and_files(kind, tmp_path):
     source = FRAMES[kind](tmp_path)
     assert_same_bits(source)
     assert_same_bits(source, ["within", "total, by number", "one round"])
+    assert_same_bits(source, ["weighted people"])
 
 
 ARRAYS = {
@@ -79,6 +91,25 @@ ARRAYS = {
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_arrays(kind):
     assert_same_bits(ARRAYS[kind](), WITHOUT_LABELS)
+
+
+BESIDE = {
+    "numpy": lambda: WEIGHTS,
+    "pandas": lambda: FRAME["w"],
+    "polars": lambda: pl.Series(WEIGHTS),
+    "pyarrow": lambda: pa.array(WEIGHTS),
+    "masked": lambda: np.ma.MaskedArray(np.where(np.isnan(WEIGHTS), 2.0, WEIGHTS), np.isnan(WEIGHTS)),
+    "nullable": lambda: pd.Series(WEIGHTS, dtype="Float64"),
+}
+
+
+@pytest.mark.parametrize("kind", [*BESIDE])
+def test_weights_beside_an_array(kind):
+    assert gv.release(ROWS, weight=BESIDE[kind](), **WEIGHED["weighted rows"]) == EXPECTED["weighted rows"]
+    assert (
+        gv.release([ROWS[:7], ROWS[7:]], weight=BESIDE[kind](), person=FRAME["person"], **WEIGHED["weighted people"])
+        == EXPECTED["weighted people"]
+    )
 
 
 def test_one_row_more_is_another_file():

@@ -65,7 +65,7 @@ def exact_answers(release: Release, pair: Pair, known: KnownRows) -> "list[Exact
 def _evaluate(
     release: Release, answers: list[Answer], domain: Domain, pair: Pair, known: KnownRows
 ) -> "list[ExactAnswer]":
-    source = open_source(pair.rows_of(known), domain, release.augment, known.people)
+    source = open_source(pair.rows_of(known), domain, release.augment, known.people, known.weights)
     evaluator = Evaluator(source, domain, release.augment, adaptive=release.event.rounds == "adaptive")
     statistics = evaluator.evaluate([answer.query for answer in answers])
     exact = [statistic.answer(answer.query) for statistic, answer in zip(statistics, answers, strict=True)]

@@ -18,6 +18,7 @@ from graphveil.rows.streaming import StreamedMoments
 from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
+from graphveil.spec.weight import Weight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +33,7 @@ class KnownRows:
     rows: "NDArray[np.float64]"
     codes: "NDArray[np.intp] | None" = None
     people: "NDArray[np.int64] | None" = None
+    weights: "NDArray[np.float64] | None" = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,8 @@ class Pair:
         source = self.source_factory(self, known)
         labels = self.augment if isinstance(self.augment, Labels) else None
         options = {"adaptive": False, "assume_centered": self.augment is None, "labels": labels} | self.options
-        return release(source, domain=self.domain, budget=budget, person=known.people, **options)
+        options |= {"person": known.people, "weight": known.weights}
+        return release(source, domain=self.domain, budget=budget, **options)
 
 
 def pair_named(name: Any) -> Pair:
@@ -138,6 +141,12 @@ PAIRS = {
     # Theorem 13: somebody with five rows moves moments as far as one row does; nobody else moves with them.
     "people": Pair(_person([3.0, 3.0], 5), _person([3.0, -3.0], 2), _BOX),
     "adaptive people": Pair(_person([3.0, 3.0], 5, 400), _person(_NOTHING, 3, 400), _BOX, Constant(), _ADAPTIVE),
+    # Theorem 17: somebody whose rows weigh nothing, or more than is allowed; the total moves too.
+    "weights": Pair(
+        replace(_person([3.0, 3.0], 3), weights=np.array([0.0, 0.0, 0.0, 1.0])),
+        replace(_person([3.0, 3.0], 2), weights=np.array([_HUGE, _HUGE, 1.0])),
+        replace(_BOX, weight=Weight("w", 2.0)),
+    ),
     # Theorem 14: a row of full length that is there or not; the count moves too.
     "added": Pair(_without_first(_CORNER), _CORNER, _ADDED),
     "added mean": Pair(_without_first(_known([5.0, 0.0])), _known([5.0, 0.0]), _ADDED_BALL, Constant()),

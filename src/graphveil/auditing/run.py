@@ -32,10 +32,10 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
         The guarantee to attack. Large ones need fewer runs.
     pair : str, default "orthogonal"
         Which neighbouring data sets, and which kind of input: "orthogonal", "vanishing", "missing", "one column", "long
-        rows", "huge rows", "two rows a person", "mean", "labels", "people", "adaptive people", "added", "added mean",
-        "added people", "adaptive added", "frame", "batches", "collected", "paper", "private norm", "adaptive",
-        "adaptive mean", "adaptive cells" or "adaptive long rows". The paper's mechanism is proved up to ε = 1 only; a
-        private norm needs ε of at least 1 with so few rows.
+        rows", "huge rows", "two rows a person", "mean", "labels", "people", "adaptive people", "weights", "added",
+        "added mean", "added people", "adaptive added", "frame", "batches", "collected", "paper", "private norm",
+        "adaptive", "adaptive mean", "adaptive cells" or "adaptive long rows". The paper's mechanism is proved up to
+        ε = 1 only; a private norm needs ε of at least 1 with so few rows.
     runs : int, default 20000
         Releases of each data set: about a millisecond each, with adaptive rounds about twenty. With too few, not even
         perfect guesses could prove the claim wrong, and the verdict says so.

@@ -13,6 +13,7 @@ from graphveil.spec.column_names import looks_like_a_value, toml_key
 
 if TYPE_CHECKING:
     from graphveil.spec.domain import Domain
+    from graphveil.spec.weight import Weight
 
 __all__ = ["Header", "bounds", "check_names", "read_domain"]
 
@@ -25,6 +26,7 @@ _HEAD = """\
 # Or, better, the column that says whose record it is (it is not released): person = "patient_id"
 rows_per_person = "?"
 # If being in the table is itself a secret, and with it how many people there are: neighbours = "add-remove"
+# If records have survey weights, their column and the largest that counts: weight = { column = "w", largest = 10 }
 
 [bounds]
 """
@@ -70,15 +72,21 @@ def template(
     emit(as_json, facts, lambda out: echo(out, said), kept=True)
 
 
-def read_domain(path: Path, person: str | None = None, neighbours: str | None = None) -> "Domain":
+def read_domain(
+    path: Path,
+    person: str | None = None,
+    neighbours: str | None = None,
+    weight: "Weight | None" = None,
+) -> "Domain":
     """The domain that a filled-in file describes.
 
-    ``person``, the column that says whose record it is, and ``neighbours`` count more than what the file says.
+    ``person``, the column that says whose record it is, ``neighbours`` and ``weight`` count more than what the file
+    says.
     """
     from graphveil.exceptions import InvalidParameter
     from graphveil.spec.domain import Domain
 
-    settings = {"person": person, "neighbours": neighbours}
+    settings = {"person": person, "neighbours": neighbours, "weight": weight}
     try:
         return Domain.read(require_file(path), **{name: value for name, value in settings.items() if value is not None})
     except InvalidParameter as error:

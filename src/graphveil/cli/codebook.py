@@ -31,6 +31,7 @@ _HEAD = """\
 # The most records that any one person has. Several visits are several records: 1 only if everybody has one.
 # Or, better, the column that says whose record it is (it is not released): person = "patient_id"
 rows_per_person = "?"
+# If records have survey weights, their column and the largest that counts: weight = { column = "w", largest = 10 }
 
 [columns]
 """
@@ -96,7 +97,8 @@ def check(
     data = os.path.expanduser(data)
     open_source(data, domain, None)  # refuses what is not there, or of another type
     named = domain.source_columns or ()
-    left = [name for name, kind in column_kinds(data) if name not in (*named, domain.person) and kind != "any"]
+    beside = (domain.person, None if domain.weight is None else domain.weight.column)
+    left = [name for name, kind in column_kinds(data) if name not in (*named, *beside) and kind != "any"]
     silent = list(named if domain.codebook is None else domain.codebook.without_source)
     facts = {"columns": list(domain.columns or ()), "not_described": left, "without_source": silent}
 

@@ -49,6 +49,10 @@ def release(
         str | None,
         typer.Option(help="The column that says whose record it is; each person then counts once."),
     ] = None,
+    weight: Annotated[str | None, typer.Option(help="The column of survey weights, with --largest-weight.")] = None,
+    largest_weight: Annotated[
+        float | None, Number(help="The largest weight that counts, from public knowledge; noise grows with it.")
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -74,6 +78,7 @@ def release(
     from graphveil.gate import release as make
     from graphveil.released.release import Release
     from graphveil.spec.budget import Budget
+    from graphveil.spec.weight import Weight
 
     output = require_named_file(output)
     if no_ledger and (ledger is not None or dataset or key):
@@ -82,7 +87,10 @@ def release(
         raise CliError(
             "--dataset is missing: it names the account that this release is charged to. (--no-ledger charges nothing.)"
         )
-    domain, budget = read_domain(bounds, person, neighbours), Budget(epsilon, delta)
+    if (weight is None) != (largest_weight is None):
+        raise CliError("--weight and --largest-weight go together: the column of weights, and the largest that counts.")
+    weighted = None if weight is None or largest_weight is None else Weight(weight, largest_weight)
+    domain, budget = read_domain(bounds, person, neighbours, weighted), Budget(epsilon, delta)
     groups = None
     if by is not None:
         groups, domain = _parse_groups(by, domain)

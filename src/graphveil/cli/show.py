@@ -48,6 +48,7 @@ def _facts(release: "Release") -> dict[str, Any]:
         "neighbours": event.neighbours,
         "rows_per_person": event.rows_per_person,
         release.event.counted: release.n_samples,
+        **({} if release.total_weight is None else {"total_weight": release.total_weight, "n_kish": release.n_kish}),
         "columns": list(release.column_names),
         "mechanism": event.mechanism,
         "rounds": event.rounds,

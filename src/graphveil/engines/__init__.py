@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["open_engine", "open_rows"]
 
 
-def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSource | StreamedMoments, Domain]":
+def open_rows(
+    source: Any, options: ReleaseOptions, person: Any, weight: Any
+) -> "tuple[RowSource | StreamedMoments, Domain]":
     """Rows, wherever they are, with their schema checked, and the domain that has their columns."""
     import numpy as np
 
@@ -41,7 +43,9 @@ def open_rows(source: Any, options: ReleaseOptions, person: Any) -> "tuple[RowSo
     parts = open_engine(source, domain, beside)
     if parts is not None and person is not None:
         raise SourceError('Ids of people must be a column of the rows that an engine holds: Domain(person="...").')
-    opened = parts or open_source(source, domain, beside, person)
+    if parts is not None and weight is not None:
+        raise SourceError("Weights must be a column of the rows that an engine holds, not an array beside them.")
+    opened = parts or open_source(source, domain, beside, person, weight)
     return opened, domain.resolve(opened.columns, opened.n_features)
 
 
@@ -68,6 +72,11 @@ def open_engine(source: Any, domain: Domain, augment: Augment) -> "RemoteRows | 
     if labels is not None and labels.column is None:
         raise SourceError("Labels of rows that an engine holds must be a column of theirs: gv.Labels(..., column=...).")
     if isinstance(source, SqlSource):
+        if domain.weight is not None:
+            raise SourceError(
+                "gv.sql has no weights yet: Domain(weight=...) must be None. Write the rows to Parquet files, and "
+                "release those."
+            )
         return source.open(domain, labels)
     if package == "dask":
         from graphveil.engines.dask import DaskPartitions

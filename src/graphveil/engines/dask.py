@@ -128,7 +128,7 @@ class _Keying:
 
     def nothing(self) -> Any:
         """A frame without rows."""
-        names = self.domain.source_columns
+        names = self.domain.raw_columns
         assert names is not None  # a person column has a name, and so have the others
         return self._frame(np.empty((0, len(names))), np.empty((0, 2), np.uint64))
 

@@ -98,7 +98,7 @@ def whole_release(
     """
     budget, by_person = options.budget, domain.person is not None
     collisions = allowed_collisions(budget, n_samples) if by_person else 0.0
-    if options.adaptive or domain.wants_private_norm or domain.hides_count:
+    if options.adaptive or domain.wants_private_norm or domain.hides_count or domain.weight is not None:
         mu, eta = allowance(collisions)
     else:
         mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(collisions))

@@ -20,7 +20,7 @@ from graphveil.privacy import calibration, sensitivity
 from graphveil.privacy.noise import NoiseSource
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import GaussianStep, NoiseGroup
-from graphveil.spec.quantization import CELL_LEVELS
+from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT
 from graphveil.spec.queries import (
     CellCounts,
     ClippedTail,
@@ -31,6 +31,7 @@ from graphveil.spec.queries import (
     ObservedPairs,
     Query,
     RowCount,
+    TotalWeight,
 )
 from graphveil.spec.row_space import RowSpace
 
@@ -88,6 +89,10 @@ def _count_law(query: RowCount, space: RowSpace, rows_per_person: int, *budget: 
     return _equal_law("count", 1, sensitivity.added_count_sensitivity(rows_per_person), *budget)
 
 
+def _weight_law(query: TotalWeight, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
+    return _equal_law("totals", 2, PERSON_WEIGHT**2 * sensitivity.weight_sensitivity(rows_per_person), *budget)
+
+
 def _norm_law(query: NormCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
     bound = sensitivity.added_count_sensitivity if space.hides_count else sensitivity.histogram_sensitivity
     delta = space.weight_unit * bound(rows_per_person)
@@ -131,6 +136,7 @@ def _sign_law(query: ObservedPairs, space: RowSpace, rows_per_person: int, *budg
 # What each query costs.
 _STEPS: dict[type[Query], Callable[..., GaussianStep]] = {
     RowCount: _count_law,
+    TotalWeight: _weight_law,
     ColumnMeans: _mean_law,
     ColumnSquares: _square_law,
     CellCounts: _cell_law,

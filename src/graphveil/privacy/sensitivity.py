@@ -22,6 +22,7 @@ __all__ = [
     "moment_sensitivity",
     "sign_sensitivity",
     "square_sensitivity",
+    "weight_sensitivity",
 ]
 
 
@@ -95,6 +96,16 @@ def sign_sensitivity(n_columns: int, rows_per_person: int) -> float:
     Proof: ``privacy/proofs/columns.md`` (theorem 10).
     """
     return sqrt_round_up(4 * rows_per_person**2 * ((n_columns + 1) ** 2 // 4))
+
+
+def weight_sensitivity(rows_per_person: int) -> float:
+    """L2 sensitivity of (Σ t, 3 Σ t(1 - t)) for weights t from 0 to 1: (t, 3t(1 - t)) lies below a parabola.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/weights.md`` (theorem 17).
+    """
+    return float(rows_per_person)
 
 
 # ------------------------------------------------------------------ one person more, or less

@@ -276,7 +276,7 @@ def _update_estimate(
     last: bool,
 ) -> RoundState:
     """From the noisy moments of whitened rows, and what is known of the variances then, to a new estimate."""
-    p, n, back = inputs.n_features, inputs.n_samples, found.back
+    p, n, back = inputs.n_features, inputs.n_sampled, found.back
     # What all columns lost alike is given back to all directions, and to each column what it lost alone.
     whitened, sd = found.noisy / (1.0 - known.common), found.sd / (1.0 - known.common)
     along = np.sqrt(np.ones(p) if first else _shrink_axis_variances(np.diag(whitened), sd))
@@ -342,7 +342,7 @@ def _give_back_along_axes(covariance: Vector, found: _WhitenedMoments, seen: Vec
     return np.asarray(axes @ covariance @ axes.T)
 
 
-def _single_errors(covariance: Vector, fourth: Vector, missing: Vector, n: int) -> Vector:
+def _single_errors(covariance: Vector, fourth: Vector, missing: Vector, n: float) -> Vector:
     """Variances of the errors of single entries, beside noise and the sampling of Gaussian rows.
 
     Shares ℓ_i and ℓ_j of two columns are missing, and may have been correlated otherwise than the rest: by √(ℓ_i ℓ_j)

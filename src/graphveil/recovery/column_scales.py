@@ -62,9 +62,7 @@ def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer],
         shares = observed_shares(answer, inputs.gaps, p, inputs.n_samples)
         columns, spent = replace(columns, there=np.diag(shares)), PROTOCOL.gaps_share
     if not inputs.centred:
-        columns, mean_sd = yield from _means(
-            columns, lattice, PROTOCOL.mean_share, np.arange(p), hides_count=inputs.hides_count
-        )
+        columns, mean_sd = yield from _means(columns, inputs, PROTOCOL.mean_share, np.arange(p))
         spent += PROTOCOL.mean_share
     if not inputs.has_bounds:
         return columns, 1.0 - spent
@@ -93,18 +91,17 @@ def _columns_before_answers(inputs: ProtocolInputs) -> Columns:
 
 
 def _means(
-    columns: Columns, lattice: RowGrid, share: float, which: NDArray[np.intp], *, hides_count: bool
+    columns: Columns, inputs: ProtocolInputs, share: float, which: NDArray[np.intp]
 ) -> Generator[QueryBatch, list[Answer], tuple[Columns, Vector]]:
     """Means of some columns, each with noise in proportion to its window."""
-    widths = (columns.high - columns.low)[which]
+    lattice, widths = inputs.lattice, (columns.high - columns.low)[which]
     weights = _whole_weights(1.0 / widths)
     query = ColumnMeans(columns.low, columns.high, weights, which.astype(float))
     (answer,) = yield [(query, share)]
     location, sd = columns.location.copy(), np.zeros(columns.location.size)
     # A missing value counts as zero.
     steps = np.rint(answer.values["means"] / weights / lattice.unit / columns.there[which])
-    if hides_count:  # it was about the middle
-        steps = steps + query.middle[which]
+    steps = steps + inputs.mean_origin(query)[which]
     location[which] = np.clip(steps, columns.low[which], columns.high[which]) * lattice.unit
     sd[which] = answer.sd("means") / weights / columns.there[which]
     return replace(columns, location=location), sd

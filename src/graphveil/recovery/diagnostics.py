@@ -31,6 +31,14 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
         )
     if found.unresolved:
         said.append("Some directions lie within the noise; do not interpret partial correlations along them.")
+    weight = release.domain.weight
+    if weight is not None and not _weights_drown(release):
+        mean = release.divisor / release.n_samples * weight.largest
+        said.append(
+            f"The mean weight is about {mean:.3g}, and noise is that of records that all have the largest, "
+            f"{weight.largest:g}; sampling noise is that of {release.n_kish:,.0f} equally weighted "
+            f"{release.event.counted}."
+        )
     for group in found.collinear:
         which = np.isin(np.arange(len(found.covariance)), group)
         said.append(
@@ -62,6 +70,11 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
             "The variance of these columns is within its noise. Do not interpret these columns: "
             f"{_list_columns(release, drowned)}. {_REMEDY}; in a CSV file, check that they contain numbers at all."
         )
+    if _weights_drown(release):
+        said.append(
+            "The total weight is within its noise, and everything is divided by it. Is the column of weights the right "
+            "one, and does it hold numbers? Is the largest weight far above most of them?"
+        )
     hardly = release.observed <= _HARDLY_EVER
     if hardly.any():
         said.append(
@@ -74,6 +87,11 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
             "describes shortened rows. Give a larger public norm, or bounds."
         )
     return said
+
+
+def _weights_drown(release: Release) -> bool:
+    """Whether the total weight is not known to within a third."""
+    return release.domain.weight is not None and release.divisor_noise > 1.0 / 3.0
 
 
 def _list_columns(release: Release, which: NDArray[np.bool_], most: int = 12) -> str:

@@ -21,6 +21,7 @@ from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.private_count import COUNT_ROUNDS, mu_after_count
 from graphveil.recovery.private_norm import NORM_ROUNDS, mu_after_norm
+from graphveil.recovery.private_total import TOTAL_ROUNDS, mu_after_total
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
 from graphveil.recovery.shrinkage import denoise, refined_trace_sd
 from graphveil.released.answers import Answer
@@ -207,7 +208,7 @@ def estimate_release(release: Release) -> Estimate:
             estimate.noisy * scale,
             ((half[:, None] * estimate.back, estimate.noise),),
             estimate.covariance * scale,
-            estimate.kurtosis / release.n_samples,
+            estimate.kurtosis / release.n_kish,
             estimate.single * scale**2,
         )
         there = np.ones(half.size)
@@ -218,9 +219,9 @@ def estimate_release(release: Release) -> Estimate:
             covariance=noisy.denoised,
             location=_clamp_to_bounds(release, centre + half * estimate.location),
             n_eff=release.n_eff,
-            location_sd=_location_sd(release, noisy.denoised, 1.0 / (there * release.n_samples), shift),
+            location_sd=_location_sd(release, noisy.denoised, 1.0 / (there * release.n_kish), shift),
             location_shift=shift,
-            relative_sd=np.hypot(estimate.relative_sd, release.count_sd / release.n_samples),
+            relative_sd=np.hypot(estimate.relative_sd, release.divisor_noise),
             fourth_moment=np.maximum(estimate.fourth * there, np.minimum(estimate.fourth, 3.0)),
             undetermined=estimate.undetermined,
             flat=estimate.denoised.flat,
@@ -235,10 +236,10 @@ def estimate_release(release: Release) -> Estimate:
         release.second_moment / scale,
         sd,
         trace_sd=trace_sd,
-        n_samples=release.n_samples,
+        n_samples=release.n_kish,
         detection=PROTOCOL.shrinkage.detection,
     )
-    counted = release.count_sd / release.n_samples
+    counted = release.divisor_noise
     relative_sd = np.hypot(sd / np.diag(result.matrix), counted)
     # The square of a mean that is far from the middle of the bounds is divided by a noisy number too.
     mean = release.moment_center - centre
@@ -246,7 +247,7 @@ def estimate_release(release: Release) -> Estimate:
         covariance=result.matrix * scale,
         location=_clamp_to_bounds(release, release.moment_center),
         n_eff=release.n_eff,
-        location_sd=_location_sd(release, result.matrix * scale, 1.0 / release.n_samples, np.zeros(p)),
+        location_sd=_location_sd(release, result.matrix * scale, 1.0 / release.n_kish, np.zeros(p)),
         location_shift=np.zeros(p),
         relative_sd=relative_sd,
         fourth_moment=np.full(p, 3.0),
@@ -259,7 +260,7 @@ def estimate_release(release: Release) -> Estimate:
             release.second_moment,
             ((np.diag(half), sd),),
             result.matrix * scale,
-            1.0 / release.n_samples,
+            1.0 / release.n_kish,
             (counted * np.outer(mean, mean)) ** 2 if counted else 0.0,
         ),
     )
@@ -351,9 +352,11 @@ def _replay(release: Release) -> RoundState:
         mu, answers = mu_after_norm(mu), answers[NORM_ROUNDS:]
     if release.event.hides_count:
         mu, answers = mu_after_count(mu), answers[COUNT_ROUNDS:]
+    if domain.weight is not None:
+        mu, answers = mu_after_total(mu), answers[TOTAL_ROUNDS:]
     inputs = ProtocolInputs(
         domain.require_n_features(),
-        release.n_samples,
+        release.divisor,
         RowGrid.of(domain, None),
         domain.radius,
         mu,
@@ -362,6 +365,7 @@ def _replay(release: Release) -> RoundState:
         window=RowSpace.of(domain, release.augment, None).window,
         hides_count=release.event.hides_count,
         gaps=domain.gaps,
+        n_kish=None if domain.weight is None else release.n_kish,
     )
 
     remembered = recall(inputs, answers)

@@ -13,7 +13,7 @@ from graphveil._typing import Vector
 from graphveil.recovery.shrinkage import refined_trace_sd
 from graphveil.released.answers import Answer
 from graphveil.spec.quantization import RowGrid
-from graphveil.spec.queries import Query
+from graphveil.spec.queries import ColumnMeans, Query
 
 __all__ = ["ProtocolInputs", "QueryBatch", "run_protocol"]
 
@@ -27,7 +27,9 @@ class ProtocolInputs:
 
     Attributes
     ----------
-    n_features, n_samples : int
+    n_features : int
+    n_samples : float
+        What sums are divided by: the number of rows, or their total weight as a share of the largest.
     lattice : RowGrid
         Of the rows, without anything appended.
     radius : float
@@ -44,10 +46,12 @@ class ProtocolInputs:
         ``n_samples`` was released with noise, sensitivities are those of one person more, and there are no traces.
     gaps : tuple of ranges
         The columns of each variable that declares missing values.
+    n_kish : float or None
+        Where rows have weights: how many of equal weights would have as much sampling noise.
     """
 
     n_features: int
-    n_samples: int
+    n_samples: float
     lattice: RowGrid
     radius: float
     mu: float
@@ -56,6 +60,18 @@ class ProtocolInputs:
     window: tuple[Vector, Vector] | None = None
     hides_count: bool = False
     gaps: tuple[range, ...] = ()
+    n_kish: float | None = None
+
+    @property
+    def n_sampled(self) -> float:
+        """Number of rows that sampling noise is that of."""
+        return self.n_samples if self.n_kish is None else self.n_kish
+
+    def mean_origin(self, query: ColumnMeans) -> Vector:
+        """The point from which a released mean counts: zero, unless what it was divided by is released too."""
+        if self.hides_count:
+            return query.middle
+        return np.zeros(self.n_features) if self.n_kish is None else query.next_to_zero
 
     def noise(self, share: float) -> float:
         """Standard deviation of a count that gets ``share`` of μ², as a share of the rows.

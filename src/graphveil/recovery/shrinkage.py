@@ -52,7 +52,7 @@ def denoise(
     sd: float,
     *,
     trace_sd: float,
-    n_samples: int | None = None,
+    n_samples: float | None = None,
     detection: float = 0.0,
     last: bool = True,
 ) -> Denoised:
@@ -66,7 +66,7 @@ def denoise(
         Standard deviation of the noise on the diagonal; off it, sd/√2.
     trace_sd : float
         Standard deviation of the trace of the noise.
-    n_samples : int, optional
+    n_samples : float, optional
         Count the sampling noise of n Gaussian rows too, as an additional noise of variance 2·(mean eigenvalue)²/n.
     detection : float, default 0
         How many standard deviations the spread of the spectrum must exceed before it is believed.

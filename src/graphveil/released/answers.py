@@ -1,6 +1,7 @@
 """One answer: the question, the law of its noise, and the noisy numbers."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.events import GaussianStep
-from graphveil.spec.queries import Query, RowCount
+from graphveil.spec.queries import Query, RowCount, TotalWeight
 from graphveil.spec.rounding import format_round_up
+from graphveil.spec.row_space import RowSpace
 
-__all__ = ["Answer", "released_count"]
+__all__ = ["Answer", "SurveyWeights", "released_count", "released_weights", "unit_factor"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +81,48 @@ def released_count(answers: Sequence[Answer]) -> tuple[int, float]:
         if isinstance(answer.query, RowCount):
             return max(1, round(float(answer.values["count"][0]))), answer.sd("count")
     raise InvalidParameter("a release that hides the number of records must have released a noisy one.")
+
+
+@dataclass(frozen=True)
+class SurveyWeights:
+    """What was released of survey weights, as shares of the largest.
+
+    Attributes
+    ----------
+    total, sd : float
+        What they add up to, at least 1, and the standard deviation of its noise.
+    squares : float
+        What their squares add up to, at most ``total``.
+    """
+
+    total: float
+    sd: float
+    squares: float
+
+    def effective(self, n_samples: int) -> float:
+        """Kish's effective number of ``n_samples`` records: so many of equal weights have as much sampling noise."""
+        least = self.total**2 / n_samples  # where all weights are the same
+        return self.total**2 / max(self.squares, least)
+
+
+def released_weights(answers: Sequence[Answer]) -> SurveyWeights:
+    """What was released of survey weights."""
+    for answer in answers:
+        if isinstance(answer.query, TotalWeight):
+            total = max(1.0, float(answer.values["totals"][0]))
+            short = max(0.0, float(answer.values["totals"][1]) / 3.0)
+            return SurveyWeights(total, answer.sd("totals"), max(0.0, total - short))
+    raise InvalidParameter("a release of weighted records must have released what the weights add up to.")
+
+
+def unit_factor(query: Query, space: RowSpace, answers: Sequence[Answer], count: Callable[[], int]) -> float:
+    """From integer sums to natural units: averages over ``count`` records, or over the total weight among ``answers``.
+
+    Guarantee
+    ---------
+    What all others are divided by, where that is secret, is asked for first, and is divided by nothing. Proofs:
+    ``privacy/proofs/add_remove.md`` (theorem 14), ``privacy/proofs/weights.md`` (theorem 17).
+    """
+    if isinstance(query, RowCount | TotalWeight):
+        return query.unit_factor(space, math.nan)
+    return query.unit_factor(space, released_weights(answers).total if space.hides_total else count())

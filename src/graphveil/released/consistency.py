@@ -12,12 +12,12 @@ from fractions import Fraction
 import numpy as np
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.released.answers import Answer, released_count
+from graphveil.released.answers import Answer, released_count, released_weights
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.gdp import delta_from_mu
-from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
+from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT, MomentLayout, RowGrid
 from graphveil.spec.queries import (
     CellCounts,
     ColumnMeans,
@@ -27,6 +27,7 @@ from graphveil.spec.queries import (
     ObservedPairs,
     Query,
     RowCount,
+    TotalWeight,
 )
 from graphveil.spec.row_space import RowSpace
 
@@ -44,7 +45,10 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
         raise InvalidParameter("the rounds of a release must not cost more than was charged.")
     if event.hides_count != (isinstance(rounds[0].query, RowCount) if rounds else False):
         raise InvalidParameter("a release hides the number of records exactly if it asks for it first.")
+    if (domain.weight is not None) != (isinstance(rounds[0].query, TotalWeight) if rounds else False):
+        raise InvalidParameter("a release of weighted records asks first what the weights add up to.")
     n, count_sd = released_count(rounds) if event.n_samples is None else (event.n_samples, 0.0)
+    divisor = n if domain.weight is None else released_weights(rounds).total
     people = event.n_samples if domain.weighs_rows else None
     space = RowSpace.of(domain, augment, None if event.rounds == "adaptive" else augment, people)
     for answer in rounds:
@@ -54,11 +58,12 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
         lattice, layout = query.geometry(space)
         if {group.name: group.count for group in step.groups} not in _sizes(query, layout, event):
             raise InvalidParameter("a round's answer does not have the size of its question.")
-        factor = query.unit_factor(space, n)
+        factor = query.unit_factor(space, divisor)
         if not math.isclose(answer.factor, factor, rel_tol=_ROUNDING):
             raise InvalidParameter("a round's factor is not the one of its question and the number of records.")
         for group in step.groups:
             weight = space.weight_unit if query.weighted else 1
+            weight = PERSON_WEIGHT**2 if isinstance(query, TotalWeight) else weight
             most = (n + _FARTHEST * count_sd) * weight * _reach(query, lattice)
             farthest = (most + _FARTHEST * group.sd) * factor
             if not (np.abs(answer.values[group.name]) <= farthest * (1.0 + _ROUNDING)).all():
@@ -113,6 +118,8 @@ def _sizes(query: Query, layout: MomentLayout, event: ReleaseEvent) -> list[dict
     """Names and sizes that the groups of an answer may have."""
     if isinstance(query, RowCount):
         return [{"count": 1}]
+    if isinstance(query, TotalWeight):
+        return [{"totals": 2}]
     if isinstance(query, NormCounts):
         return [{"counts": query.edges.size + 1}]
     if isinstance(query, CellCounts):

@@ -65,7 +65,8 @@ class GroupedRelease(Mapping[Level, Release]):
     @property
     def guarantee(self) -> str:
         """The guarantee of all groups together, in one sentence."""
-        return self.event.sentence
+        weight = None if self.event.seeded else self.parts[0].domain.weight
+        return self.event.sentence if weight is None else f"{self.event.sentence} {weight.sentence}"
 
     @cached_property
     def checksum(self) -> str:

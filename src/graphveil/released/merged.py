@@ -294,6 +294,8 @@ def _check_alike(parts: tuple[Release, ...]) -> None:
                 f"release {number} has labels appended. Releases of gv.PrivateLDA have them as columns and can be "
                 f"merged."
             )
+        if part.domain.weight is not None:
+            raise InvalidParameter(f"release {number} is of weighted records, which cannot be merged yet.")
         if part.event.mechanism != "default":
             raise InvalidParameter(f"release {number} has the paper's noise, which is for comparison only.")
         for what in ("columns", "n_features", "bounds"):

@@ -12,7 +12,7 @@ import numpy as np
 
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
-from graphveil.released.answers import Answer, released_count
+from graphveil.released.answers import Answer, SurveyWeights, released_count, released_weights
 from graphveil.released.observed import gap_inflation, observed_shares
 from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.domain import Domain
@@ -43,8 +43,36 @@ class NoisyMoments:
         return released_count(self.answers)[1] if self.event.neighbours == "add-remove" else 0.0
 
     @property
-    def _relative_count_sd(self) -> float:
-        return self.count_sd / self.n_samples
+    def total_weight(self) -> float | None:
+        """What the survey weights of all records add up to, as it was released with noise; None without weights.
+
+        With a person column, a person's weight is the average of those of their rows.
+        """
+        weight = self.domain.weight
+        return None if weight is None else self._survey_weights.total * weight.largest
+
+    @property
+    def n_kish(self) -> float:
+        """Number of equally weighted records whose averages would have as much sampling noise (Kish).
+
+        (Σw)²/Σw², as far as noise shows it; :attr:`n_samples` where records have no weights.
+        """
+        return self.n_samples if self.domain.weight is None else self._survey_weights.effective(self.n_samples)
+
+    @property
+    def divisor(self) -> float:
+        """What sums were divided by: the number of records, or their total weight, as a share of the largest."""
+        return self.n_samples if self.domain.weight is None else self._survey_weights.total
+
+    @property
+    def divisor_noise(self) -> float:
+        """Standard deviation of the noise of :attr:`divisor`, as a share of it; 0 where it is public."""
+        sd = self.count_sd if self.domain.weight is None else self._survey_weights.sd
+        return sd / self.divisor
+
+    @property
+    def _survey_weights(self) -> SurveyWeights:
+        return released_weights(self.answers)
 
     @property
     def location(self) -> Vector | None:
@@ -85,7 +113,7 @@ class NoisyMoments:
         """Noisy shares of the records in which both columns of a pair are there; 1 where none is declared missing."""
         p, gaps = self.domain.require_n_features(), self.domain.gaps
         found = [answer for answer in self.answers if isinstance(answer.query, ObservedPairs)]
-        return observed_shares(found[0], gaps, p, self.n_samples) if gaps and found else np.ones((p, p))
+        return observed_shares(found[0], gaps, p, self.divisor) if gaps and found else np.ones((p, p))
 
     @property
     def noise_sd(self) -> Matrix:
@@ -96,9 +124,9 @@ class NoisyMoments:
         """
         half, p = self.scaling[1], self.scaling[1].size
         counted: Any = 0.0
-        if self.count_sd:  # M/n - mm'/n² moves by (M - 2mm') times the relative error of n
+        if self.divisor_noise:  # M/n - mm'/n² moves by (M - 2mm') times the relative error of n
             mean = half * (self._unwhiten[1] @ self._mean) if isinstance(self.augment, Constant) else np.zeros(p)
-            counted = self._relative_count_sd * (self.second_moment - np.outer(mean, mean))
+            counted = self.divisor_noise * (self.second_moment - np.outer(mean, mean))
         if self._row_map is not None:
             total = self.noise_scale**2 + (0.0 if self._excess is None else self._excess.sd("diagonal") ** 2)
             spread = self._unwhiten[1] @ self._unwhiten[1].T
@@ -122,7 +150,7 @@ class NoisyMoments:
         if not isinstance(self.augment, Constant):
             return np.zeros((half.size, half.size))
         root = (half / np.diag(self.observed))[:, None] * self._unwhiten[1] * self._mean_sd
-        away = half * (self._unwhiten[1] @ self._mean) * self._relative_count_sd
+        away = half * (self._unwhiten[1] @ self._mean) * self.divisor_noise
         return np.asarray(root @ root.T + np.outer(away, away))
 
     @property
@@ -134,14 +162,15 @@ class NoisyMoments:
     def n_eff(self) -> float:
         """Number of equally informative noise-free rows: 1/n_eff = 1/n + (σ/mean eigenvalue)²/2.
 
-        Where values are missing, it is divided by what that adds to the variance of correlations, on average.
+        Where rows have weights, n is :attr:`n_kish`. Where values are missing, it is divided by what that adds to the
+        variance of correlations, on average.
         """
         p = self.scaling[1].size
         moment = np.trace(self._moments[:p, :p]) / p
         if isinstance(self.augment, Constant):
             moment -= np.sum(self._mean**2) / p - self._mean_sd**2
         relative = self.noise_scale / max(float(moment), self.noise_scale / np.sqrt(p))
-        return float(1.0 / (1.0 / self.n_samples + relative**2 / 2.0) / gap_inflation(self.observed))
+        return float(1.0 / (1.0 / self.n_kish + relative**2 / 2.0) / gap_inflation(self.observed))
 
     @property
     def class_counts(self) -> Vector | None:

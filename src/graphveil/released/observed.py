@@ -11,7 +11,7 @@ __all__ = ["LEAST_SHARE", "gap_inflation", "observed_shares"]
 LEAST_SHARE = 0.02  # of records: what is there less often is not known; its moments would be divided by noise
 
 
-def observed_shares(answer: Answer, gaps: tuple[range, ...], n_features: int, n_samples: int) -> Vector:
+def observed_shares(answer: Answer, gaps: tuple[range, ...], n_features: int, n_samples: float) -> Vector:
     """Share of the records in which both columns of a pair are there; on the diagonal, of single columns.
 
     Noise is cut where no table could have it: a share lies between 0 and 1, that of a pair is at most either of its

@@ -103,7 +103,8 @@ class Release(NoisyMoments):
     @property
     def guarantee(self) -> str:
         """The guarantee in one sentence."""
-        return self.event.sentence
+        weight = None if self.seeded else self.domain.weight
+        return self.event.sentence if weight is None else f"{self.event.sentence} {weight.sentence}"
 
     @property
     def norm_is_private(self) -> bool:

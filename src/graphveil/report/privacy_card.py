@@ -82,7 +82,7 @@ def privacy_card(release: Release | GroupedRelease) -> PrivacyCard:
             "file. It shows damage or a mix-up; it is not a signature.",
         ),
     ]
-    return PrivacyCard(not event.seeded, event.sentence, tuple(facts))
+    return PrivacyCard(not event.seeded, release.guarantee, tuple(facts))
 
 
 def _describe_people(release: Release) -> str:
@@ -147,6 +147,8 @@ def _up(share: float) -> int:
 def _describe_assumptions(release: Release) -> str:
     limits = "the bounds" if release.domain.bounds is not None else "the bound of the norm"
     chosen = "the columns" if release.norm_is_private else f"{limits}, the columns"
+    if release.domain.weight is not None:
+        chosen = f"{limits}, the largest weight, the columns"
     people = f"nobody has more than {_records_of_one(release)}"
     if release.event.by_person:
         people = "everybody has one id, and nobody shares it"
@@ -220,6 +222,8 @@ def _describe_public_facts(release: Release | GroupedRelease) -> str:
         known.append("a bound on a record's norm, found with part of the budget")
     else:
         known.append("a bound on a record's norm, as declared")
+    if domain.weight is not None:
+        known.append(f"the largest weight of a record, {domain.weight.largest:g}, as declared")
     said = "; ".join(known)
     return f"{said[0].upper()}{said[1:]}."
 
@@ -234,7 +238,16 @@ def _describe_mechanism(release: Release) -> str:
         rounds = f"{len(release.parts)} sites, each with a release and a charge of its own"
     return (
         f"Discrete Gaussian noise on exact integer sums, analytic calibration; {rounds}. Records were clipped to "
-        f"their bounds before being summed."
+        f"their bounds before being summed.{_describe_weighting(release.domain)}"
+    )
+
+
+def _describe_weighting(domain: Domain) -> str:
+    if domain.weight is None:
+        return ""
+    return (
+        f" Each counts by its weight, at most {domain.weight.largest:g}; sums are divided by the total weight, which "
+        "was released with noise too."
     )
 
 

@@ -29,6 +29,7 @@ from graphveil.spec.queries import (
     ObservedPairs,
     Query,
     RowMap,
+    TotalWeight,
 )
 from graphveil.spec.row_space import RowSpace
 
@@ -51,6 +52,7 @@ __all__ = [
     "PairCounter",
     "Questions",
     "RowMoments",
+    "WeightTotals",
     "statistic_for",
 ]
 
@@ -182,13 +184,13 @@ class NormCounter(Statistic):
 class ColumnTotals(Statistic):
     """Σk and Σk² of every column inside a window: enough for means, and for squares about any centre.
 
-    Where rows have weights, Σwk, Σwk² and Σw. Then ``n_people`` is public, and Σw less than 2²⁰ times that by what
-    rounding weights down has lost: a mean is about the point of the window next to zero, which makes up for it.
-    Where their number is secret, a mean is about the middle of the window. Where values may be missing, everything is
-    summed over those that are there, also the number of rows.
+    Where rows have weights, Σwk, Σwk² and Σw. A sum for means is about ``origin``, a point of the window, if there is
+    one. Where Σw should be 2²⁰ times a public ``n_people``, it is less than that by what rounding weights down has
+    lost, and adding that many origins again makes up for it. Where values may be missing, everything is summed over
+    those that are there, also the number of rows.
     """
 
-    __slots__ = ("_gaps", "_hides_count", "_high", "_low", "_n_people", "_rows", "_squares", "_sums")
+    __slots__ = ("_gaps", "_high", "_low", "_n_people", "_origin", "_rows", "_squares", "_sums")
 
     def __init__(
         self,
@@ -196,13 +198,13 @@ class ColumnTotals(Statistic):
         high: "Rows",
         n_people: int | None = None,
         *,
-        hides_count: bool = False,
+        origin: "Rows | None" = None,
         gaps: bool = False,
     ) -> None:
         if gaps and not ((low <= 0.0) & (high >= 0.0)).all():
             raise GuaranteeError("a window of columns with missing values must contain zero, which they count as.")
         self._low, self._high, self._n_people = low, high, n_people
-        self._hides_count, self._gaps = hides_count, gaps
+        self._origin, self._gaps = origin, gaps
         self._rows = np.zeros(low.size, dtype=object)
         self._sums = np.zeros(low.size, dtype=object)
         self._squares = np.zeros(low.size, dtype=object)
@@ -247,11 +249,9 @@ class ColumnTotals(Statistic):
         which = query.columns.astype(np.intp)
         weights, sums, rows = _whole(query.weights), self._sums[which], self._rows[which]
         if isinstance(query, ColumnMeans):
-            if self._hides_count:
-                sums = sums - rows * _whole(query.middle)[which]
-            elif self._n_people is not None:
-                origin = _whole(np.clip(0.0, self._low, self._high))[which]
-                sums = sums + (self._n_people * PERSON_WEIGHT - rows) * origin
+            if self._origin is not None:
+                public = 0 if self._n_people is None else self._n_people * PERSON_WEIGHT
+                sums = sums + (public - rows) * _whole(self._origin)[which]
             return {"means": weights * sums}
         centre = _whole(query.centre)[which]
         return {"squares": weights * (self._squares[which] - 2 * centre * sums + rows * centre * centre)}
@@ -272,6 +272,33 @@ class Count(Statistic):
 
     def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
         return {"count": np.array([self._count], dtype=object)}
+
+
+class WeightTotals(Statistic):
+    """Sums of weights, and of weights times what each row's own weight is short of the largest."""
+
+    __slots__ = ("_sums",)
+
+    def __init__(self) -> None:
+        self._sums = np.zeros(2, dtype=object)
+
+    def update(self, encoded: "Rows", weights: "Weights | None" = None) -> None:
+        assert weights is not None
+        short = PERSON_WEIGHT - encoded[:, 0].astype(np.int64)
+        # At most 2¹³ products of at most 2⁴⁰.
+        self._sums = self._sums + np.array([int(weights.sum()), int((weights * short).sum())], dtype=object)
+
+    def merge(self, other: Self) -> None:
+        self._sums = self._sums + other._sums
+
+    def to_words(self) -> "NDArray[np.int64]":
+        return split_words(self._sums)
+
+    def add_from_words(self, words: "NDArray[np.int64]") -> None:
+        self._sums = self._sums + join_words(words)
+
+    def answer(self, query: Query) -> "dict[str, NDArray[Any]]":
+        return {"totals": self._sums * np.array([PERSON_WEIGHT, 3], dtype=object)}
 
 
 class CellCounter(Statistic):
@@ -396,7 +423,7 @@ def statistic_for(query: Query, space: RowSpace) -> Statistic:
     """
     statistic = _STATISTICS[type(query)](query, space)
     row_map = getattr(query, "row_map", None)
-    if not space.gaps or isinstance(statistic, ColumnTotals | CellCounter | PairCounter):
+    if not space.gaps or isinstance(statistic, ColumnTotals | CellCounter | PairCounter | WeightTotals):
         return statistic
     if row_map is None:
         raise GuaranteeError("Moments of rows with missing values need a map of rows.")
@@ -415,7 +442,13 @@ class Questions:
 
 
 def _column_totals(query: ColumnMeans | ColumnSquares, space: RowSpace) -> Statistic:
-    return ColumnTotals(query.low, query.high, space.n_people, hides_count=space.hides_count, gaps=bool(space.gaps))
+    means = ColumnMeans(query.low, query.high, query.weights, query.columns)
+    origin = means.middle if space.hides_count else means.next_to_zero if space.weighs else None
+    return ColumnTotals(query.low, query.high, space.n_people, origin=origin, gaps=bool(space.gaps))
+
+
+def _weight_totals(query: TotalWeight, space: RowSpace) -> Statistic:
+    return WeightTotals()
 
 
 def _cell_counter(query: CellCounts, space: RowSpace) -> Statistic:
@@ -436,6 +469,7 @@ def _moments(query: Moments | ClippedTail, space: RowSpace) -> Statistic:
 
 
 _STATISTICS: dict[type[Query], Callable[[Any, RowSpace], Statistic]] = {
+    TotalWeight: _weight_totals,
     ColumnMeans: _column_totals,
     ColumnSquares: _column_totals,
     CellCounts: _cell_counter,

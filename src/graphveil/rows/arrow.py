@@ -54,6 +54,8 @@ def batch_rows(n_features: int) -> int:
 class Selection:
     """Which columns of a table are features, and which one stands beside them: the label, or whose row it is.
 
+    A column of weights is the last of the features.
+
     Parameters
     ----------
     names : sequence of str
@@ -69,8 +71,10 @@ class Selection:
     ) -> None:
         label = None if labels is None else labels.column
         self.beside = label if domain.person is None else domain.person
-        declared = domain.source_columns
-        self.features = declared if declared is not None else tuple(n for n in names if n != self.beside)
+        declared, weight = domain.raw_columns, () if domain.weight is None else (domain.weight.column,)
+        if declared is None:
+            declared = (*(name for name in names if name not in (self.beside, *weight)), *weight)
+        self.features = declared
         self.levels = {} if domain.codebook is None else domain.codebook.text_levels
         self.labels, self.hasher = labels, None if domain.person is None else hasher or Hasher()
         if self.beside in self.features:

@@ -256,6 +256,7 @@ class Encoder:
         self._scale = 1.0 / half  # a multiplication is seven times faster than a division
         self._norm = domain.radius
         self.width = self._centre.size + (augment.width if augment is not None else 0)
+        self._weighed = domain.weight is not None
         codebook = domain.codebook
         self._recoder = None if codebook is None or codebook.is_plain else Recoder(codebook)
         if codebook is not None and self.lattice.levels:
@@ -281,9 +282,12 @@ class Encoder:
     def encode(self, rows: "NDArray[np.float64]", codes: "NDArray[Any] | None", out: "NDArray[np.float64]") -> None:
         """Encode C-contiguous float64 rows into ``out``: integers, in float64 for the BLAS.
 
-        ``codes`` are class numbers, -1 for an unknown label; what stands beside rows without labels does not count.
+        ``codes`` are class numbers, -1 for an unknown label; what stands beside rows without labels does not count, nor
+        does a last column of weights.
         """
         p, lattice = self._centre.size, self.lattice
+        if self._weighed:
+            rows = np.ascontiguousarray(rows[:, :-1])
         if self._recoder is not None:
             rows = self._recoder.recode(rows)
         if lattice.levels:

@@ -21,9 +21,10 @@ from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic, Unreleased
 from graphveil.rows.streaming import StreamedMoments
+from graphveil.rows.weights import RowWeights, WeightEncoder
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
-from graphveil.spec.queries import ColumnMeans, ColumnSquares, Query, RowCount
+from graphveil.spec.queries import ColumnMeans, ColumnSquares, Query, RowCount, TotalWeight
 from graphveil.spec.row_space import RowSpace
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Evaluator(Unreleased):
         """Encode rows by this domain from now on: its norm may have been found meanwhile."""
         appended = None if self._adaptive else self._augment
         self._hides_count = domain.hides_count
+        self._largest = None if domain.weight is None else domain.weight.largest
         if domain.person is not None and self._n_people is None:
             self._count_people()
         n_people = self._n_people if domain.weighs_rows and not domain.hides_count else None
@@ -109,7 +111,7 @@ class Evaluator(Unreleased):
         edge = np.full(self.space.n_features, self.space.lattice.edge)
         low, high = self.space.window or (-edge, edge)
         every = np.arange(edge.size, dtype=np.float64)
-        (totals,) = self._sum([ColumnMeans(low, high, np.ones(edge.size), every)])
+        (totals,) = self._sum([ColumnMeans(low, high, np.ones(edge.size), every)], self._encoder)
         self._totals[_window_key(low, high)] = totals
         return self._count_rows()
 
@@ -119,18 +121,27 @@ class Evaluator(Unreleased):
             self.count()
             return [self._source.moments()]
         keys = [_window(query) for query in queries]
-        counted = {i: Count(self.count()) for i, query in enumerate(queries) if isinstance(query, RowCount)}
+        counted: dict[int, Statistic] = {
+            i: Count(self.count()) for i, query in enumerate(queries) if isinstance(query, RowCount)
+        }
+        counted |= {i: self._sum_weights(query) for i, query in enumerate(queries) if isinstance(query, TotalWeight)}
         missing = [i for i, key in enumerate(keys) if i not in counted and (key is None or key not in self._totals)]
-        made = self._sum([queries[i] for i in missing]) if missing else []
+        made = self._sum([queries[i] for i in missing], self._encoder) if missing else []
         found = counted | dict(zip(missing, made, strict=True))
         self._totals |= {key: found[i] for i, key in enumerate(keys) if key is not None and i in found}
         return [found[i] if key is None else self._totals[key] for i, key in enumerate(keys)]
 
-    def _sum(self, queries: list[Query]) -> list[Statistic]:
+    def _sum_weights(self, query: Query) -> Statistic:
+        assert self._largest is not None
+        return self._sum([query], WeightEncoder(self._largest))[0]
+
+    def _sum(self, queries: list[Query], encoder: Encoding) -> list[Statistic]:
         """One pass."""
         assert isinstance(self._source, RowSource)
-        asked = Questions(tuple(queries), self.space)
-        seen, found = accumulate(self._source, self._encoder, asked, self._progress, self._people)
+        asked, weighing = Questions(tuple(queries), self.space), None
+        if self._people is not None or self._largest is not None:
+            weighing = RowWeights(self._people, self._largest)
+        seen, found = accumulate(self._source, encoder, asked, self._progress, weighing)
         self._check_seen(seen)
         return found
 

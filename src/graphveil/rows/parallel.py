@@ -21,9 +21,9 @@ from numba import config
 from graphveil._threads import one_blas_thread
 from graphveil.exceptions import GuaranteeError
 from graphveil.rows.partitions import RemoteRows
-from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic
+from graphveil.rows.weights import RowWeights
 from graphveil.spec.quantization import EXACT_ROWS
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ def accumulate(
     encoder: Encoding,
     statistics: Callable[[], list[Statistic]],
     progress: Progress | None = None,
-    people: People | None = None,
+    weighing: RowWeights | None = None,
 ) -> Sums:
     """What was seen, and every statistic over all rows; an interruption stops within one piece.
 
-    With ``people``, rows come with the keys of theirs, and count by their weights.
+    With ``weighing``, rows count by their weights.
     """
     if isinstance(blocks, RemoteRows):
         return blocks.accumulate(encoder, statistics, progress)
@@ -87,9 +87,9 @@ def accumulate(
     pieces = chain(begun, pieces)
     if encoder.width > _WIDE or workers == 1 or len(begun) < 2:  # threads take longer to start than one piece to sum
         tally = Tally()
-        seen, totals = _sum(_reported(pieces, [tally], progress), encoder, statistics(), tally, people)
+        seen, totals = _sum(_reported(pieces, [tally], progress), encoder, statistics(), tally, weighing)
     else:
-        seen, totals = _sum_together(pieces, encoder, statistics, progress, workers, people)
+        seen, totals = _sum_together(pieces, encoder, statistics, progress, workers, weighing)
     if progress is not None:
         progress(seen.rows)
     return seen, totals
@@ -101,7 +101,7 @@ def _sum_together(
     statistics: Callable[[], list[Statistic]],
     progress: Progress | None,
     workers: int,
-    people: People | None,
+    weighing: RowWeights | None,
 ) -> Sums:
     """Every worker has its own sums; they are merged in the end."""
     waiting: Queue[Block | DecodeTask | None] = Queue(maxsize=2 * workers)
@@ -110,7 +110,7 @@ def _sum_together(
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         try:
             futures = [
-                pool.submit(_sum, _taken(waiting, over), encoder, statistics(), tally, people) for tally in tallies
+                pool.submit(_sum, _taken(waiting, over), encoder, statistics(), tally, weighing) for tally in tallies
             ]
             for piece in _reported(pieces, tallies, progress):
                 _hand_over(waiting, piece, futures)
@@ -127,10 +127,10 @@ def _sum_together(
 
 
 def sum_blocks(
-    blocks: "Iterator[Block]", encoder: Encoding, statistics: list[Statistic], people: People | None = None
+    blocks: "Iterator[Block]", encoder: Encoding, statistics: list[Statistic], weighing: RowWeights | None = None
 ) -> Sums:
     """The same of given blocks, in this thread."""
-    return _sum(blocks, encoder, statistics, Tally(), people)
+    return _sum(blocks, encoder, statistics, Tally(), weighing)
 
 
 def _reported(
@@ -174,7 +174,7 @@ def _sum(
     encoder: Encoding,
     statistics: list[Statistic],
     tally: Tally,
-    people: People | None,
+    weighing: RowWeights | None,
 ) -> Sums:
     # In kernels that are not compiled integers of numpy overflow, and a value decides whether that is an error.
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -186,12 +186,11 @@ def _sum(
             for start in range(0, len(rows), step):
                 part = slice(start, start + step)
                 encoded = buffer[: len(rows[part])]
-                marks, weights = None if beside is None else beside[part], None
-                if people is not None:
-                    assert marks is not None
-                    weights, owners = people.weigh(marks)
+                numbers, marks, weights = as_floats(rows[part]), None if beside is None else beside[part], None
+                if weighing is not None:
+                    weights, owners = weighing.weigh(numbers, marks)
                     tally.add(Tally(0, owners))
-                encoder.encode(as_floats(rows[part]), marks, encoded)
+                encoder.encode(numbers, marks, encoded)
                 for statistic in statistics:
                     statistic.update(encoded, weights)
                 tally.rows += len(encoded)

@@ -26,6 +26,7 @@ from graphveil.rows.people import Hasher
 from graphveil.rows.sanitized_errors import sanitized_message
 from graphveil.rows.sources import RowSource, open_batch
 from graphveil.rows.statistic import Statistic
+from graphveil.rows.weights import RowWeights
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
 
@@ -92,7 +93,8 @@ class PartitionTask:
 
         opened = (self._opened(batch) for batch in batches)
         blocks = (block for blocks in opened for block in blocks.read())
-        seen, found = sum_blocks(blocks, self.encoder, self.statistics())
+        weighing = None if self.domain.weight is None else RowWeights(None, self.domain.weight.largest)
+        seen, found = sum_blocks(blocks, self.encoder, self.statistics(), weighing)
         return seen.rows, 0, found
 
     def _sum_people(self, batches: Iterable[Any]) -> tuple[int, int, list[Statistic]]:
@@ -103,10 +105,12 @@ class PartitionTask:
         hasher = Hasher()
         source: RowSource = _Together([self._opened(batch, hasher) for batch in batches], self.domain)
         people, seen = count_people(source)
-        encoder, owners = self.encoder, None if self.domain.variation == "between" else people
+        encoder, weighing = self.encoder, None
+        if self.domain.weighs_rows:
+            weighing = RowWeights(people, None if self.domain.weight is None else self.domain.weight.largest)
         if self.domain.variation != "total":
             source, encoder, *_ = encode_by_means(source, self.domain, people)
-        _, found = sum_blocks(source.read(), encoder, self.statistics(), owners)
+        _, found = sum_blocks(source.read(), encoder, self.statistics(), weighing)
         return seen.rows, people.count(), found
 
     def _check_version(self) -> None:

@@ -1,7 +1,8 @@
 """Whose row is whose: each person counts once, as the average of their rows, however many there are.
 
-A row of a person with m rows gets the integer weight ⌊2²⁰/m⌋, so that a person's weights add up to at most 2²⁰. Every
-query sums weight × f(row): a person adds a point of the convex hull of f's values, and a hull is no wider than its set.
+A row of a person with m rows gets the integer weight ⌊2²⁰/m⌋, so that a person's weights add up to at most 2²⁰; with
+survey weights, the m-th part of its own. Every query sums weight × f(row): a person adds a point of the convex hull of
+f's values, and a hull is no wider than its set.
 
 Guarantee
 ---------
@@ -264,12 +265,12 @@ def _move(table: Any, counts: Any, secret: Any, larger: Any, larger_counts: Any)
 
 @compiled(u8(_KEYS, u8, _KEYS, i4[::1], i8[::1]))
 def _weigh(keys: Any, secret: Any, table: Any, counts: Any, out: Any) -> Any:
-    """Write the weight of each key's row, 0 if nobody has it; return what the keys add up to."""
+    """Divide the weight of each key's row by how many its person has, 0 if nobody has it; add up the keys."""
     total = u8(0)
     for i in range(keys.shape[0]):
         mixed = _mix(keys[i, 0], keys[i, 1], secret)
         at = _find(keys[i, 0], keys[i, 1], mixed, table, counts)
-        out[i] = PERSON_WEIGHT // counts[at] if counts[at] > 0 else 0
+        out[i] = out[i] // counts[at] if counts[at] > 0 else 0
         total += mixed
     return total
 
@@ -303,9 +304,12 @@ class People(Unreleased):
                 break
             self._grow()
 
-    def weigh(self, keys: "Keys") -> "tuple[NDArray[np.int64], int]":
-        """The weights of rows, and a checksum of whose they are: sums of it tell whether rows changed hands."""
-        weights = np.empty(len(keys), np.int64)
+    def weigh(self, keys: "Keys", own: "NDArray[np.int64] | None" = None) -> "tuple[NDArray[np.int64], int]":
+        """The weights of rows, and a checksum of whose they are: sums of it tell whether rows changed hands.
+
+        ``own`` are integers of at most 2²⁰, of which everybody's rows get equal parts; 2²⁰ each by default.
+        """
+        weights = np.full(len(keys), PERSON_WEIGHT, np.int64) if own is None else own.copy()
         return weights, int(_weigh(keys, self._secret, self._table, self._counts, weights))
 
     def place(self, keys: "Keys") -> "NDArray[np.int64]":

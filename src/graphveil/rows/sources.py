@@ -35,6 +35,7 @@ __all__ = ["RowSource", "add_levels", "open_batch", "open_source"]
 
 _LONG_INTEGERS = ("HUGEINT", "UHUGEINT", "Int128", "UInt128")  # of DuckDB and polars; Arrow has none of 128 bits
 _UNEQUAL = "Ids of people and rows must be equally many."  # how many there are is secret
+_UNEQUAL_WEIGHTS = "Weights and rows must be equally many."
 _KINDS = (
     "a 2-D numeric numpy array, a data frame (pandas, polars, pyarrow, DuckDB, Dask, Spark), the path of files, a "
     "collection of batches, or a function that starts one"
@@ -76,10 +77,10 @@ class RowSource(Unreleased):
         """The release is made, or has failed: let go of what was opened for it."""
 
 
-def open_source(source: Any, domain: Domain, augment: Augment, person: Any = None) -> RowSource:
+def open_source(source: Any, domain: Domain, augment: Augment, person: Any = None, weight: Any = None) -> RowSource:
     """Check the schema of ``source`` against the domain and make it readable.
 
-    ``person`` are ids beside the rows, where the source has no column of them.
+    ``person`` are ids beside the rows, where the source has no column of them, and ``weight`` are weights.
 
     Raises
     ------
@@ -90,6 +91,9 @@ def open_source(source: Any, domain: Domain, augment: Augment, person: Any = Non
         _match(source, domain)
         return source
     labels = augment if isinstance(augment, Labels) else None
+    if weight is not None:
+        rows = open_source(source, replace(domain, weight=None), augment, person)
+        return _WithColumn(rows, "weight", _read_weights(weight), _UNEQUAL_WEIGHTS)
     if person is not None:
         rows = open_source(source, replace(domain, person=None, variation="total"), None)
         return _Beside(rows, Hasher().keys_of(person), _UNEQUAL)
@@ -136,6 +140,8 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None, hasher: Hashe
     if isinstance(source, np.ndarray):
         if domain.person is not None:
             raise SourceError("An array has no column of people: give the ids beside it, as person=.")
+        if domain.weight is not None:
+            raise SourceError("An array has no column of weights: give them beside it, as weight=.")
         if labels is not None:
             raise SourceError(
                 "An array has no column names: give gv.Labels no column, and a pair (rows, labels) as source."
@@ -242,27 +248,58 @@ class _Beside(RowSource):
 class _WithColumn(RowSource):
     """Rows with numbers that came beside them as their last column."""
 
-    def __init__(self, rows: RowSource, column: "NDArray[np.float64]", refusal: str) -> None:
-        self.columns, self.n_features = None, rows.n_features + 1
+    def __init__(self, rows: RowSource, name: str, column: "NDArray[np.float64]", refusal: str) -> None:
+        self.columns, self.n_features = rows.columns and (*rows.columns, name), rows.n_features + 1
         self._rows, self._column, self._refusal = rows, column, refusal
+        self.knows_count = rows.knows_count
 
     def read(self) -> "Iterator[Block]":
+        from graphveil.rows.parallel import as_floats
+
         start, step = 0, batch_rows(self.n_features)
         for rows, beside in self._rows.read():
             for first in range(0, len(rows), step):
                 part = slice(first, first + step)
-                column = self._column[start : start + len(rows[part])]
-                start += len(rows[part])
+                numbers = as_floats(rows[part])
+                column = self._column[start : start + len(numbers)]
+                start += len(numbers)
                 if start > len(self._column):
                     raise SourceError(self._refusal)
-                yield np.column_stack([rows[part], column]), None if beside is None else beside[part]
+                yield np.column_stack([numbers, column]), None if beside is None else beside[part]
         if start != len(self._column):
             raise SourceError(self._refusal)
+
+    def iter_people(self) -> "Iterator[NDArray[np.uint64]]":
+        return self._rows.iter_people()
+
+    def count(self) -> int:
+        return self._rows.count()
 
 
 def add_levels(rows: RowSource, levels: "NDArray[np.float64]") -> RowSource:
     """Rows of an array with the levels of their groups as their last column."""
-    return _WithColumn(rows, levels, "Levels of groups and rows must be equally many.")
+    return _WithColumn(rows, "level", levels, "Levels of groups and rows must be equally many.")
+
+
+def _read_weights(given: Any) -> "NDArray[np.float64]":
+    """An array or a series of numbers, read as a table of one column is; NaN for what is missing."""
+    import pyarrow as pa
+
+    from graphveil.rows.parallel import as_floats
+
+    table = given
+    if isinstance(given, pa.Array | pa.ChunkedArray):
+        table = pa.table({"weight": given})
+    elif isinstance(given, np.ndarray):
+        if given.ndim != 1:
+            raise SourceError(f"weight must have 1 dimension, one weight for every row; it has {given.ndim}.")
+        table = given[:, None]
+    elif hasattr(given, "to_frame"):
+        table = call_sanitized(lambda: given.to_frame("weight"), "opened")
+    found = open_batch(table, Domain(data_norm=1.0, n_features=1), None)
+    if found is None:
+        raise SourceError(f"weight is a {_type_name(given)}: give a numpy array or a series of numbers.")
+    return np.concatenate([np.empty((0, 1)), *(as_floats(rows).copy() for rows, _ in found.read())])[:, 0]
 
 
 def _with_labels(rows: RowSource, codes: "NDArray[np.intp]") -> RowSource:

@@ -35,6 +35,8 @@ class StreamedMoments(Unreleased):
                 domain.person,
                 ("A later batch may hold more rows of somebody. Give all batches to gv.release at once."),
             )
+        if domain.weight is not None:
+            raise InvalidParameter.of("weight", "None when rows are collected batch by batch", domain.weight.column)
         if domain.hides_count:
             raise InvalidParameter.of(
                 "neighbours", '"replace" when rows are collected batch by batch', domain.neighbours

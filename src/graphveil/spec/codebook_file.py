@@ -15,11 +15,12 @@ from graphveil import _validation
 from graphveil._files import read_file
 from graphveil.exceptions import InvalidParameter, shortened
 from graphveil.spec.kinds import Category, Kind, Number, Ordinal
+from graphveil.spec.weight import Weight
 
 __all__ = ["parse_columns", "parse_json", "parse_toml", "read_settings"]
 
 _LONGEST = 2**24  # bytes: 2¹⁶ columns with names of 250 letters
-_SETTINGS = {"person", "rows_per_person", "variation", "neighbours", "columns", "bounds"}
+_SETTINGS = {"person", "rows_per_person", "variation", "neighbours", "weight", "columns", "bounds"}
 _UNKNOWN = "?"  # what a template has in place of what people must fill in
 _ALTERNATIVES = re.compile(r"[^|^$()\[\]{}.*+?\\]+(\|[^|^$()\[\]{}.*+?\\]+)+")
 _NUMERIC = {"integer", "number", "year", "decimal", "double", "float", "long", "int", "short", "byte"}
@@ -48,13 +49,24 @@ def parse_toml(text: str) -> dict[str, Any]:
     if odd or not isinstance(columns, dict) or not columns or {"columns", "bounds"} <= set(content):
         what = f"it has {shortened(', '.join(sorted(odd)))}" if odd else "it has no columns, or both tables"
         raise InvalidParameter(
-            "a codebook must have rows_per_person or person, perhaps variation and neighbours, and [columns] (or "
-            f"[bounds]) only; {what}."
+            "a codebook must have rows_per_person or person, perhaps variation, neighbours and weight, and [columns] "
+            f"(or [bounds]) only; {what}."
         )
     settings = {name: value for name, value in content.items() if name not in ("columns", "bounds")}
     if settings.get("rows_per_person") == _UNKNOWN:
         del settings["rows_per_person"]
+    if "weight" in settings:
+        settings["weight"] = _weight(settings["weight"])
     return settings | {"columns": columns}
+
+
+def _weight(given: Any) -> Weight:
+    """The column of weights and the largest, by name."""
+    if not isinstance(given, dict) or set(given) != {"column", "largest"}:
+        raise InvalidParameter('weight must be the column and the largest weight: { column = "w", largest = 10 }.')
+    if _UNKNOWN in given.values():
+        raise InvalidParameter('weight still has "?". How large can a weight be, by public knowledge?')
+    return Weight(**given)
 
 
 def parse_columns(columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from graphveil.exceptions import InvalidParameter, SourceError, shortened
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.kinds import Kind
 from graphveil.spec.serialization import LATER, Record
+from graphveil.spec.weight import Weight
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,6 +63,9 @@ class Domain(Record):
         The neighbouring relation. "replace": data sets of the same, public number of people, in which all rows of one
         person (up to ``rows_per_person``) are replaced by any others. "add-remove": one person is in the one and not
         in the other, so that being in the table is a secret too; the number of people is released with noise.
+    weight : Weight, optional
+        The column of survey weights, and the largest that counts: means and moments are weighted by them. With a person
+        column, a row of somebody with m rows has the m-th part of its weight. The total weight is released with noise.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Domain(Record):
     variation: str = field(default="total", metadata=LATER)
     codebook: Codebook | None = field(default=None, metadata=LATER)
     neighbours: str = "replace"
+    weight: Weight | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -157,6 +162,21 @@ class Domain(Record):
         _validation.choice("neighbours", self.neighbours, ["replace", "add-remove"])
         if self.hides_count and self.wants_private_norm:
             raise InvalidParameter.of("data_norm", 'a number with neighbours="add-remove"', self.data_norm)
+        if self.weight is not None:
+            self._check_weight()
+
+    def _check_weight(self) -> None:
+        weight: Any = self.weight
+        if not isinstance(weight, Weight):
+            raise InvalidParameter.of("weight", 'a gv.Weight, such as gv.Weight("w", largest=10), or None', weight)
+        if weight.column in (*(self.source_columns or ()), self.person):
+            raise InvalidParameter.of("weight", "a column that is neither released nor the person's", weight.column)
+        if self.variation != "total":
+            raise InvalidParameter.of("variation", '"total" with weights', self.variation)
+        if self.hides_count:
+            raise InvalidParameter.of("neighbours", '"replace" with weights', self.neighbours)
+        if self.wants_private_norm:
+            raise InvalidParameter.of("data_norm", "a number with weights", self.data_norm)
 
     @classmethod
     def read(cls, path: "str | os.PathLike[str]", **settings: Any) -> "Domain":
@@ -178,7 +198,9 @@ class Domain(Record):
         return cls(**found | {"columns": parse_columns(found["columns"])})
 
     def resolve(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
-        """Complete this domain with the schema of a source, or refuse the source."""
+        """Complete this domain with the schema of a source, or refuse the source. Weights are its last column."""
+        if self.weight is not None:
+            columns, n_features = None if columns is None else columns[:-1], n_features - 1
         wanted = self.n_features if self.codebook is None else len(self.codebook.names)
         if wanted not in (None, n_features):
             raise SourceError(
@@ -234,8 +256,17 @@ class Domain(Record):
         """The columns of a source that are read, where they are named."""
         return self.columns if self.codebook is None else self.codebook.names
 
+    @property
+    def raw_columns(self) -> tuple[str, ...] | None:
+        """The same, and after them that of the weights."""
+        own = self.source_columns
+        return own if own is None or self.weight is None else (*own, self.weight.column)
+
     def rename_source_columns(self, names: tuple[str, ...]) -> "Domain":
-        """Of a source whose columns have other names."""
+        """Of a source whose columns, that of the weights too, have other names."""
+        if self.weight is not None:
+            renamed = replace(self, weight=None).rename_source_columns(names[:-1])
+            return replace(renamed, weight=replace(self.weight, column=names[-1]))
         if self.codebook is None:
             return replace(self, columns=names)
         return replace(self, codebook=self.codebook.rename(names), columns=None)
@@ -262,8 +293,8 @@ class Domain(Record):
 
     @property
     def weighs_rows(self) -> bool:
-        """Whether rows count by weights: all of a person's together as one."""
-        return self.person is not None and self.variation != "between"
+        """Whether rows count by weights: all of a person's together as one, or as less."""
+        return self.weight is not None or (self.person is not None and self.variation != "between")
 
     @property
     def hides_count(self) -> bool:

@@ -24,6 +24,7 @@ class ReleaseKeywords(TypedDict, total=False):
     adaptive: bool
     labels: Labels | None
     person: Any
+    weight: Any
     mechanism: str
     allow_unproven: bool
     ledger: Any  # a LedgerLike, of a higher layer
@@ -71,6 +72,9 @@ class ReleaseOptions(Record):
                 raise InvalidParameter.of("mechanism", '"default" with neighbours="add-remove"', self.mechanism)
         if self.domain.gaps:
             _require("adaptive", self.adaptive, True, "with columns that declare missing values")
+        if self.domain.weight is not None:
+            _require("labels", self.labels, None, "with weights")
+            _require("mechanism", self.mechanism, "default", "with weights")
         if self.labels is not None:
             _require("person", self.domain.person, None, "with labels")
             _require("assume_centered", self.assume_centered, False, "with labels: class means are released with them")
@@ -79,6 +83,10 @@ class ReleaseOptions(Record):
             _require("labels", self.labels, None, "with by")
             _require("mechanism", self.mechanism, "default", "with by")
             _require("neighbours", self.domain.neighbours, "replace", "with by")
+            if self.domain.weight is not None and self.domain.person is not None:
+                raise InvalidParameter.of(
+                    "weight", "None with by and a person column together", self.domain.weight.column
+                )
             if self.domain.rows_per_person != 1:
                 rule = "1 with by, where a person's records could be in several groups: say whose they are, by person="
                 raise InvalidParameter.of("rows_per_person", rule, self.domain.rows_per_person)
@@ -93,8 +101,12 @@ class ReleaseOptions(Record):
                 raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', self.domain.data_norm)
 
     @classmethod
-    def of(cls, domain: Domain, *asked: Any, person: Any, by: Any) -> "ReleaseOptions":
+    def of(cls, domain: Domain, *asked: Any, person: Any, weight: Any, by: Any) -> "ReleaseOptions":
         """From the parameters of a call, where people may be an array, and groups a category of the domain."""
+        if weight is not None and getattr(domain, "weight", None) is None:
+            raise InvalidParameter(
+                "weight needs the largest that counts: give Domain(..., weight=gv.Weight('w', largest=10)) too."
+            )
         if person is not None and isinstance(domain, Domain):
             domain = replace(domain, person=domain.person or "person")
         if isinstance(by, str):

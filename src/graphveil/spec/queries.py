@@ -17,7 +17,7 @@ import numpy as np
 from graphveil._typing import Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.augmentation import Constant
-from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowGrid
+from graphveil.spec.quantization import MAX_SQUARE, PERSON_WEIGHT, MomentLayout, RowGrid
 from graphveil.spec.row_space import RowSpace
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Query",
     "RowCount",
     "RowMap",
+    "TotalWeight",
 ]
 
 _COLUMN_NORM = 2.0**31
@@ -138,8 +139,8 @@ class Query:
         """Lattice and layout of the rows that are summed: those of the domain, unless the question maps them."""
         return space.known_lattice, space.layout
 
-    def unit_factor(self, space: RowSpace, n_samples: int) -> float:
-        """From integer sums to averages in scaled units; counts stay counts."""
+    def unit_factor(self, space: RowSpace, n_samples: float) -> float:
+        """From integer sums to averages over ``n_samples``, in scaled units; counts stay counts."""
         weight = space.weight_unit if self.weighted else 1
         if self.power == 0:
             return 1.0 / weight
@@ -184,10 +185,28 @@ class RowCount(Query):
 
 
 @dataclass(frozen=True, eq=False)
+class TotalWeight(Query):
+    """Σ t and 3 Σ t(1 - t) over people, where t is their weight as a share of the largest; asked where rows have some.
+
+    Rows of one person have equal parts in it. Every other sum is divided by the first; both together tell how much the
+    weights differ. In integers, W = 2²⁰: W Σ u and 3 Σ u(W - v), where v is the row's own weight, from 0 to W, and u is
+    v over the number of its person's rows, rounded down.
+    """
+
+    description, power = "the total weight of the records, and how much weights differ", 0
+
+    def unit_factor(self, space: RowSpace, n_samples: float) -> float:
+        """From integer sums to shares of the largest weight."""
+        return 1.0 / PERSON_WEIGHT**2
+
+
+@dataclass(frozen=True, eq=False)
 class ColumnMeans(Query):
     """Σ weight_j clip(k_j, low_j, high_j) for some columns j: their means inside a window.
 
-    Where the number of rows is secret, the sum is of distances from the middle of the window: zero without rows.
+    Where what the sum is to be divided by is secret, it is of distances from a point of the window: from the middle
+    where that is the number of rows, which makes it zero without rows; from the point next to zero where it is the
+    total of survey weights.
     """
 
     description, power = "means of columns", 1
@@ -204,6 +223,11 @@ class ColumnMeans(Query):
     def middle(self) -> Vector:
         """Of the window, in integers."""
         return np.floor((self.low + self.high) / 2.0)
+
+    @property
+    def next_to_zero(self) -> Vector:
+        """The point of the window where a row of zeros is."""
+        return np.asarray(np.clip(0.0, self.low, self.high))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,15 +25,17 @@ class RowSpace:
     layout : MomentLayout
         Of the moments of these rows, with what the release appends to them.
     weighs : bool
-        Rows have weights: a column says whose they are.
+        Rows have weights: a column says whose they are, or what each stands for.
     n_people : int or None
-        Then, how many people there are, if that is public.
+        Then, how many people there are, if that is public and everybody counts the same.
     hides_count : bool
         The number of rows or people is secret, and people may be added or removed.
     window : pair of arrays of integers, or None
         What each coordinate of a row can be, where that is less than the lattice has: indicators of a category.
     gaps : tuple of ranges
         The columns of each variable that declares missing values, which are all there or all ``MISSING``.
+    hides_total : bool
+        Weights are those of a survey, and what they add up to is secret.
     """
 
     n_features: int
@@ -44,6 +46,7 @@ class RowSpace:
     hides_count: bool = False
     window: tuple[Vector, Vector] | None = None
     gaps: tuple[range, ...] = ()
+    hides_total: bool = False
 
     @classmethod
     def of(cls, domain: Domain, augment: Augment, appended: Augment, n_people: int | None = None) -> "RowSpace":
@@ -51,8 +54,8 @@ class RowSpace:
         p = domain.require_n_features()
         lattice = None if domain.wants_private_norm else RowGrid.of(domain, appended)
         window = None if lattice is None else _window(domain, augment, lattice)
-        whose = (domain.weighs_rows, n_people, domain.hides_count)
-        return cls(p, lattice, MomentLayout(p, augment), *whose, window, domain.gaps)
+        whose = (domain.weighs_rows, n_people if domain.weight is None else None, domain.hides_count)
+        return cls(p, lattice, MomentLayout(p, augment), *whose, window, domain.gaps, domain.weight is not None)
 
     @property
     def weight_unit(self) -> int:
