@@ -141,7 +141,7 @@ PAIRS = {
     # Theorem 13: somebody with five rows moves moments as far as one row does; nobody else moves with them.
     "people": Pair(_person([3.0, 3.0], 5), _person([3.0, -3.0], 2), _BOX),
     "adaptive people": Pair(_person([3.0, 3.0], 5, 400), _person(_NOTHING, 3, 400), _BOX, Constant(), _ADAPTIVE),
-    # Theorem 17: somebody whose rows weigh nothing, or more than is allowed; the total moves too.
+    # Theorem 18: somebody whose rows weigh nothing, or more than is allowed; the total moves too.
     "weights": Pair(
         replace(_person([3.0, 3.0], 3), weights=np.array([0.0, 0.0, 0.0, 1.0])),
         replace(_person([3.0, 3.0], 2), weights=np.array([_HUGE, _HUGE, 1.0])),

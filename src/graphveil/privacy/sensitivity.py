@@ -103,7 +103,7 @@ def weight_sensitivity(rows_per_person: int) -> float:
 
     Guarantee
     ---------
-    Proof: ``privacy/proofs/weights.md`` (theorem 17).
+    Proof: ``privacy/proofs/weights.md`` (theorem 18).
     """
     return float(rows_per_person)
 

@@ -1,6 +1,6 @@
 """What survey weights add up to, and how much they differ: asked for before anything else.
 
-Everything after it is divided by the released total (``privacy/proofs/weights.md``, theorem 17).
+Everything after it is divided by the released total (``privacy/proofs/weights.md``, theorem 18).
 """
 
 import numpy as np

@@ -121,7 +121,7 @@ def unit_factor(query: Query, space: RowSpace, answers: Sequence[Answer], count:
     Guarantee
     ---------
     What all others are divided by, where that is secret, is asked for first, and is divided by nothing. Proofs:
-    ``privacy/proofs/add_remove.md`` (theorem 14), ``privacy/proofs/weights.md`` (theorem 17).
+    ``privacy/proofs/add_remove.md`` (theorem 14), ``privacy/proofs/weights.md`` (theorem 18).
     """
     if isinstance(query, RowCount | TotalWeight):
         return query.unit_factor(space, math.nan)

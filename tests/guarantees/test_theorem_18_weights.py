@@ -1,4 +1,4 @@
-"""Theorem 17: whatever weights a person's rows have, the person moves no answer farther than one row does."""
+"""Theorem 18: whatever weights a person's rows have, the person moves no answer farther than one row does."""
 
 from fractions import Fraction
 from itertools import combinations
