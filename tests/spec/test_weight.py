@@ -71,7 +71,7 @@ def test_rows_collected_batch_by_batch_have_no_weights():
 
 
 BESIDE = {
-    "needs the largest weight": (gv.Domain(bounds=(-1, 1)), np.ones(30)),
+    "weight needs the largest that counts": (gv.Domain(bounds=(-1, 1)), np.ones(30)),
     "An array has no column of weights": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), None),
     "Weights and rows must be equally many": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), np.ones(31)),
     "Weights and rows must be equally many.": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), np.ones(29)),
