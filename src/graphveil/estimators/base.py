@@ -16,6 +16,7 @@ from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
+from graphveil.spec.weight import Weight
 
 if TYPE_CHECKING:
     import networkx
@@ -53,6 +54,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         assume_centered: bool = False,
         rows_per_person: int = 1,
         person: str | None = None,
+        weight: Weight | None = None,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
         key: str | None = None,
@@ -65,12 +67,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         self.assume_centered = assume_centered
         self.rows_per_person = rows_per_person
         self.person = person
+        self.weight = weight
         self.ledger = ledger
         self.dataset = dataset
         self.key = key
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, weight: Any = None) -> Self:
         """Release the moments of ``X`` and estimate from the release: one charge.
 
         Parameters
@@ -78,10 +81,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         X : array, data frame, path, or collection of batches
             The records, as in :func:`graphveil.release`.
         y : ignored
-        person : array or series, optional
-            Whose row each row is, where ``X`` has no column of it.
+        person, weight : arrays or series, optional
+            Whose row each row is, and its survey weight, where ``X`` has no columns of them.
         """
-        made = release(X, person=person, **self._release_options())
+        made = release(X, person=person, weight=weight, **self._release_options())
         return self.fit_release(made)
 
     def fit_release(self, release: Release) -> Self:
@@ -127,6 +130,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             data_norm=self.data_norm,
             rows_per_person=self.rows_per_person,
             person=self.person,
+            weight=self.weight,
         )
 
     def _release_options(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from graphveil.recovery.network import Network
 from graphveil.released.release import Release
 from graphveil.solvers._admm import admm
 from graphveil.solvers._graphical_lasso import graphical_lasso
+from graphveil.spec.weight import Weight
 
 __all__ = ["PrivateGraphicalLasso"]
 
@@ -42,7 +43,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
     rho, max_iter : float, int
         Parameters of the paper's ADMM, equations 2.7 to 2.9.
-    bounds, data_norm, assume_centered, rows_per_person, person, ledger, dataset, key, random_state
+    bounds, data_norm, assume_centered, rows_per_person, person, weight, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism assumes centred rows.
 
     Attributes
@@ -90,6 +91,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         assume_centered: bool = False,
         rows_per_person: int = 1,
         person: str | None = None,
+        weight: Weight | None = None,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
         key: str | None = None,
@@ -103,6 +105,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
             assume_centered=assume_centered,
             rows_per_person=rows_per_person,
             person=person,
+            weight=weight,
             ledger=ledger,
             dataset=dataset,
             key=key,

@@ -99,7 +99,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         )
         self.classes = classes
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, weight: Any = None) -> Self:
         """Release rows and labels together and make a classifier of it: one charge.
 
         Parameters
@@ -108,11 +108,12 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
             The records.
         y : list, 1-D array or series
             Their labels.
-        person : None
-            Labels and a person column together are not supported yet.
+        person, weight : None
+            Labels together with a person column or with weights are not supported yet.
         """
-        if person is not None:
-            raise InvalidParameter.of("person", "None for a classifier", "given")
+        for name, given in (("person", person), ("weight", weight)):
+            if given is not None:
+                raise InvalidParameter.of(name, "None for a classifier", "given")
         labels = self._check_labels()
         if y is None:
             raise InvalidParameter("PrivateLDA.fit requires y to be passed, but the target y is None.")

@@ -15,6 +15,7 @@ from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.estimate import estimate_release
 from graphveil.released.release import Release
 from graphveil.spec.domain import Domain
+from graphveil.spec.weight import Weight
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,7 +34,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         What the columns can be, from public knowledge; each a number or one per column.
     outcome_bounds : pair (lower, upper)
         What the outcome can be, from public knowledge.
-    rows_per_person, ledger, dataset, key, random_state
+    rows_per_person, weight, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`.
 
     Attributes
@@ -73,6 +74,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         bounds: Any = None,
         outcome_bounds: Any = None,
         rows_per_person: int = 1,
+        weight: Weight | None = None,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
         key: str | None = None,
@@ -83,6 +85,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
             delta,
             bounds=bounds,
             rows_per_person=rows_per_person,
+            weight=weight,
             ledger=ledger,
             dataset=dataset,
             key=key,
@@ -90,7 +93,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         )
         self.outcome_bounds = outcome_bounds
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, weight: Any = None) -> Self:
         """Release columns and outcome together, and regress: one charge.
 
         Parameters
@@ -99,8 +102,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
             The columns.
         y : 1-D array or series
             The outcome.
-        person : array or series, optional
-            Whose row each row is.
+        person, weight : arrays or series, optional
+            Whose row each row is, and its survey weight.
         """
         if y is None:
             raise InvalidParameter("PrivateLinearRegression.fit requires y to be passed, but the target y is None.")
@@ -111,6 +114,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         made = release(
             np.column_stack([columns, outcome]),
             person=person,
+            weight=weight,
             **(self._release_options() | {"domain": self._wide_domain(columns.shape[1], names)}),
         )
         return self.fit_release(made)
@@ -162,7 +166,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
             for end, last in zip(self.bounds, self.outcome_bounds, strict=True)
         ]
         columns = None if names is None else [*names, "outcome" if "outcome" not in names else "y"]
-        return Domain(bounds=(ends[0], ends[1]), columns=columns, rows_per_person=self.rows_per_person)
+        bounds, most = (ends[0], ends[1]), self.rows_per_person
+        return Domain(bounds=bounds, columns=columns, rows_per_person=most, weight=self.weight)
 
 
 def _numeric(name: str, given: Any, dimensions: int) -> "NDArray[np.float64]":

@@ -28,6 +28,8 @@ class PrivatePrecision(BatchFitMixin, GaussianModelMixin):
         The most rows that one person has, where no column says whose row it is.
     person : str, optional
         The column that says whose row it is: each person counts once, as the average of their rows.
+    weight : Weight, optional
+        The column of survey weights and the largest that counts, ``gv.Weight("w", largest=10)``.
     ledger, dataset : Ledger and str, optional
         Where every fit is charged, and under which name.
     key : str, optional

@@ -10,6 +10,7 @@ from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.estimate import recover
 from graphveil.released.release import Release
 from graphveil.solvers.ridge import ridge_precision
+from graphveil.spec.weight import Weight
 
 __all__ = ["PrivateRidgePrecision"]
 
@@ -32,7 +33,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
-    bounds, data_norm, assume_centered, rows_per_person, person, ledger, dataset, key, random_state
+    bounds, data_norm, assume_centered, rows_per_person, person, weight, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism assumes centred rows.
 
     Attributes
@@ -69,6 +70,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
         assume_centered: bool = False,
         rows_per_person: int = 1,
         person: str | None = None,
+        weight: Weight | None = None,
         ledger: LedgerLike | None = None,
         dataset: str | None = None,
         key: str | None = None,
@@ -82,6 +84,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
             assume_centered=assume_centered,
             rows_per_person=rows_per_person,
             person=person,
+            weight=weight,
             ledger=ledger,
             dataset=dataset,
             key=key,
