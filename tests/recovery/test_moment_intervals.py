@@ -52,6 +52,34 @@ def test_a_scale_that_is_undetermined_has_no_interval():
     assert "factor of 1.2" in found.summary()
 
 
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+def test_few_records_within_wide_bounds_leave_scales_without_an_interval():
+    found = estimated(0, n=600)
+    assert found.hidden_tails.all()
+    assert found.to_frame().sd_lower.isna().all()
+    assert found.to_frame().lower.notna().all(), "means keep theirs"
+    assert not estimated(0).hidden_tails.any()
+
+
+def test_long_tails_within_wide_bounds_leave_scales_without_an_interval():
+    """Of Student's t with 4 degrees of freedom, clipping takes rows that the release does not see."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(20_000, 3)) / np.sqrt(rng.chisquare(4, (20_000, 1)) / 4)
+    wide, narrow = (
+        gv.recover(gv.release(rows, domain=gv.Domain(bounds=(-end, end)), budget=gv.Budget(2.0, 1e-6), random_state=1))
+        for end in (18, 5)
+    )
+    assert wide.hidden_tails.all()
+    assert "the bounds allow tails" in " ".join(wide.summary().split())
+    assert not narrow.hidden_tails.any(), "bounds that end the tails are known"
+    pair = [gv.release(part, domain=gv.Domain(bounds=(-18, 18)), budget=gv.Budget(2.0, 1e-6), random_state=1)
+            for part in (rows[::2], rows[1::2])]  # fmt: skip
+    found = gv.compare(*pair)
+    assert np.isnan(found.standard_deviations.p_value).all()
+    assert found.standard_deviations.global_p_value == 1.0
+    assert "is not known well enough" in found.summary()
+
+
 def test_what_clipping_may_have_moved_a_mean_by_is_counted():
     """Of a rare event, clipping takes rows that all lie on one side: without that, no interval held the mean."""
     rng = np.random.default_rng(0)

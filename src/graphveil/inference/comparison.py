@@ -367,6 +367,10 @@ def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
         notes = tuple(
             f"{name}: {note}" for name, part in ((a.name, a.fitted), (b.name, b.fitted)) for note in part.notes
         )
+    for side in (a, b):
+        vague = [columns[k] for k in np.flatnonzero(_vague(side.estimate))]
+        if vague:
+            notes += (f"{side.name}: the standard deviation of {', '.join(vague)} is not known well enough.",)
     if a.release.augment is not None:
         means = subtract("mean", columns, _means(a.estimate), _means(b.estimate), _identity)
     return Comparison(
@@ -445,7 +449,12 @@ def _means(found: Estimate) -> tuple[Vector, Vector]:
 
 def _log_sds(found: Estimate) -> tuple[Vector, Vector]:
     variance = found.covariance.diagonal()
-    return np.log(variance) / 2.0, found.variance_sd / variance / 2.0
+    return np.log(variance) / 2.0, np.where(_vague(found), np.nan, found.variance_sd / variance / 2.0)
+
+
+def _vague(found: Estimate) -> NDArray[np.bool_]:
+    """Columns whose standard deviation has no interval."""
+    return np.asarray(found.undetermined | found.hidden_tails)
 
 
 def _terms(fitted: Regression) -> tuple[Vector, Vector]:

@@ -20,11 +20,11 @@ __all__ = ["column_numbers", "column_table", "correlation_intervals"]
 
 
 def column_numbers(estimate: "Estimate", level: float) -> dict[str, Vector]:
-    """Means and standard deviations with the ends of their intervals; NaN for a scale that is undetermined."""
+    """Means and standard deviations with the ends of their intervals; NaN for a scale that is not known well enough."""
     half = _quantile(level)
     sd = np.sqrt(np.diag(estimate.covariance))
     relative = half * estimate.variance_sd / (2.0 * sd**2)
-    relative = np.where(estimate.undetermined, np.nan, relative)
+    relative = np.where(estimate.undetermined | estimate.hidden_tails, np.nan, relative)
     return {
         "mean": estimate.location,
         "std_err": estimate.location_sd,
@@ -49,6 +49,13 @@ def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> 
     notes = ["std err counts sampling, noise, and what clipping may have moved a mean by."]
     if estimate.undetermined.any():
         notes.append("Without an interval, a standard deviation may be off by more than a factor of 1.2.")
+    hidden = [name for name, lost in zip(names, estimate.hidden_tails & ~estimate.undetermined, strict=True) if lost]
+    if hidden:
+        notes.append(
+            "No interval of a standard deviation where the bounds allow tails that so few records, or such a budget, "
+            f"do not show: {', '.join(hidden[:12])}{' and others' if len(hidden) > 12 else ''}. Narrower public bounds "
+            "would help."
+        )
     facts = (("Records", f"as good as {estimate.n_eff:,.0f} without noise"),)
     header = ("", "mean", "std err", *ends, "std dev", *ends)
     return Table("Columns of a private release", facts, header, tuple(rows), tuple(notes))
