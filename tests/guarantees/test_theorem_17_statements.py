@@ -1,6 +1,8 @@
 """Theorem 17: statements make the integers of the clip, in a real DuckDB and a real PostgreSQL, and none can fail."""
 
+import math
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +13,11 @@ from sqlglot import expressions as exp
 import graphveil as gv
 from graphveil.engines import sql_layers, sql_statements
 from graphveil.engines.sql_arithmetic import column, number
+from graphveil.engines.sql_dialects import DIALECTS
 from graphveil.engines.sql_statements import Statements
 from graphveil.exceptions import SourceError
 from graphveil.rows.encoding import Encoder, row_norms
+from graphveil.rows.recoding import SQRT_HALF, Recoder
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import PERSON_WEIGHT
 from graphveil.spec.queries import Moments, NormCounts
@@ -162,6 +166,34 @@ def test_no_arithmetic_makes_a_row_longer_than_its_bound(monkeypatch):
     )
     longest, bound = longest_row(database, domain)
     assert 0 < longest <= bound
+
+
+def test_cells_become_the_same_numbers(database):
+    """Bit by bit: codes, levels, roots, and logarithms next to every number that they are compared with."""
+    low, high = 2.0**-30, 3.0e4
+    edges = np.array([math.ldexp(m, e) for m in (0.5, SQRT_HALF, 1.0) for e in range(-31, 17)] + [low, high, 999.0])
+    values = np.concatenate([edges, np.nextafter(edges, np.inf), np.nextafter(edges, 0.0)])
+    values = np.concatenate([values, np.random.default_rng(1).lognormal(0.0, 9.0, 500)])
+    values = np.concatenate([values, hostile_rows(60, 9, 1).ravel()])
+    kinds = {
+        "log": gv.Number(low, high, scale="log", missing=[999]), "sqrt": gv.Number(0, high, scale="sqrt"),
+        "plain": gv.Number(0, high, missing=[1.0, 0.1, 1e60]), "score": gv.Ordinal([0.5, 1, 4096]),
+        "level": gv.Category([1, 2, 0.25]), "part": gv.Category([1, 2], missing=True),
+        "last": gv.Category([4, 2], missing="level"),
+    }  # fmt: skip
+    database.fill(dict.fromkeys(kinds, values))
+    domain = gv.Domain(kinds)
+    statements, _ = statements_for(database.source(), domain)
+    layers = replace(statements, dialect=DIALECTS[database.source()._dialect])._rows()
+    chosen = [column(name) for name in layers.names("x")]
+    top = exp.Select(expressions=chosen).from_(layers.below(), copy=False)
+    found = np.array(database.execute(top.sql(dialect=database.source()._dialect)), dtype=float)
+    expected = Recoder(domain.codebook).recode(np.repeat(values[:, None], len(kinds), axis=1))
+    assert np.isnan(expected).any(axis=0).sum() >= 5
+    for rows in (found, expected):
+        rows[np.isnan(rows)] = -1e9
+    order = [np.lexsort(rows.T) for rows in (found, expected)]
+    assert (found[order[0]] + 0.0).tobytes() == (expected[order[1]] + 0.0).tobytes()
 
 
 def test_edges_that_no_norm_of_a_database_reaches_are_refused(database):

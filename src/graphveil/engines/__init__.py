@@ -34,7 +34,7 @@ def open_rows(
     if isinstance(source, StreamedMoments):
         source.check_asked(domain, augment, adaptive=options.adaptive)
         return source, source.domain
-    if options.by is not None and domain.person is not None and open_engine(source, domain, None) is None:
+    if options.by is not None and domain.person is not None and not _is_engine(source):
         opened = _open_with_levels(source, options.by, domain, person)
         return opened, domain.resolve(opened.columns and opened.columns[:-1], opened.n_features - 1)
     beside = options.beside
@@ -65,9 +65,7 @@ def _open_with_levels(source: Any, by: Grouping, domain: Domain, person: Any) ->
 def open_engine(source: Any, domain: Domain, augment: Augment) -> "RemoteRows | None":
     """Check the schema of a Dask, Spark or SQL source and make it summable; None for any other source."""
     labels = augment if isinstance(augment, Labels) else None
-    package = type(source).__module__.partition(".")[0]
-    is_engine = package in ("dask", "pyspark") and (hasattr(source, "to_delayed") or hasattr(source, "mapInArrow"))
-    if not is_engine and not isinstance(source, SqlSource):
+    if not _is_engine(source):
         return None
     if labels is not None and labels.column is None:
         raise SourceError("Labels of rows that an engine holds must be a column of theirs: gv.Labels(..., column=...).")
@@ -78,10 +76,19 @@ def open_engine(source: Any, domain: Domain, augment: Augment) -> "RemoteRows | 
                 "release those."
             )
         return source.open(domain, labels)
-    if package == "dask":
+    if _package(source) == "dask":
         from graphveil.engines.dask import DaskPartitions
 
         return DaskPartitions(source, domain, labels)
     from graphveil.engines.spark import SparkPartitions
 
     return SparkPartitions(source, domain, labels)
+
+
+def _is_engine(source: Any) -> bool:
+    partitioned = hasattr(source, "to_delayed") or hasattr(source, "mapInArrow")
+    return isinstance(source, SqlSource) or (_package(source) in ("dask", "pyspark") and partitioned)
+
+
+def _package(source: Any) -> str:
+    return type(source).__module__.partition(".")[0]

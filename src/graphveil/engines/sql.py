@@ -77,7 +77,7 @@ class SqlSource:
 
         session = self._connect()
         try:
-            return SqlRows(session, self._query, domain, labels)
+            return SqlRows.of_query(session, self._query, domain, labels)
         except BaseException:
             session.close()
             raise
@@ -95,15 +95,20 @@ class SqlSource:
         from graphveil.engines.sql_dialects import dialect_named
         from graphveil.engines.sql_explain import explain_domain, explain_release
         from graphveil.released.release import Release
+        from graphveil.spec.grouping import GroupEvent
 
         written_for = dialect_named(dialect or self._dialect)
         domain = about.domain if isinstance(about, Release) else about
         if not isinstance(domain, Domain):
             raise InvalidParameter.of("about", "a gv.Domain or a gv.Release", type(about).__name__)
         labels = about.augment if isinstance(about, Release) and isinstance(about.augment, Labels) else None
+        event = about.event if isinstance(about, Release) else None
+        if isinstance(event, GroupEvent):
+            labels = Labels((event.group[1],), event.group[0])
         with closing(self.open(domain, labels)) as rows:
             if isinstance(about, Release):
-                return explain_release(about, rows.table, written_for)
+                asked = rows.group(0) if isinstance(event, GroupEvent) else rows
+                return explain_release(about, asked.table, written_for)
             return explain_domain(rows.domain, rows.table, written_for)
 
     def _connect(self) -> "Session":

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import expressions as exp
 
 __all__ = [
+    "INFINITY",
     "add_all",
     "as_double",
     "as_integer",
@@ -35,6 +36,7 @@ __all__ = [
     "unless_small",
 ]
 
+INFINITY = exp.Cast(this=exp.Literal.string("inf"), to=exp.DataType.build("double"))
 _LANES = 8  # of `_square_norm` in rows/encoding.py
 _LEAST_SQUARED = math.sqrt(0.5) * 2.0**-537  # the smallest double above 2^-537.5: the square of any below is zero
 
@@ -53,6 +55,8 @@ def number(value: float) -> exp.Expr:
     """A public number: an integer as it is, anything else as the shortest text that reads back as the same double."""
     if value < 0:
         return exp.Neg(this=number(-value))
+    if math.isinf(value):
+        return INFINITY.copy()
     if value == int(value) and value < 2**53:
         return exp.Literal.number(int(value))
     return as_double(exp.Literal.string(repr(float(value))))
@@ -164,12 +168,12 @@ def _plus(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
     return exp.Paren(this=exp.Add(this=left, expression=right))
 
 
-def bin_number(name: str, edges: Sequence[float]) -> exp.Expr:
-    """How many of the rising ``edges`` a column reaches, by halving."""
+def bin_number(name: str, edges: Sequence[float], values: Sequence[float] | None = None) -> exp.Expr:
+    """How many of the rising ``edges`` a column reaches, by halving; or the one of ``values`` that has this number."""
 
     def between(first: int, last: int) -> exp.Expr:
         if first == last:
-            return number(first)
+            return number(first if values is None else values[first])
         middle = (first + last) // 2
         below = exp.LT(this=column(name), expression=number(edges[middle]))
         return case((below, between(first, middle)), otherwise=between(middle + 1, last))

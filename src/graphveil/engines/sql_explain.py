@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from graphveil.engines.sql_dialects import Dialect
-from graphveil.engines.sql_statements import Statement, Statements, Table
+from graphveil.engines.sql_statements import Statement, Statements, Table, encoder_of
 from graphveil.released.release import Release
-from graphveil.rows.encoding import Encoder
 from graphveil.spec.augmentation import Augment, Constant
 from graphveil.spec.domain import Domain
 from graphveil.spec.quantization import MAX_SQUARE
@@ -18,7 +17,9 @@ from graphveil.spec.queries import (
     ColumnSquares,
     Moments,
     NormCounts,
+    ObservedPairs,
     Query,
+    RowCount,
     RowMap,
 )
 from graphveil.spec.row_space import RowSpace
@@ -55,7 +56,12 @@ def explain_domain(domain: Domain, table: Table, dialect: Dialect) -> str:
     ]
     if domain.data_norm is None:
         queries.insert(2, CellCounts(every))
-    return _explain(queries, domain, Constant(), table, dialect, adaptive=True)
+    if domain.gaps:
+        queries.insert(0, ObservedPairs(np.array([columns[0] for columns in domain.gaps], dtype=np.float64)))
+    if domain.hides_count:
+        queries.insert(0, RowCount())
+    augment = None if domain.variation == "within" else Constant()
+    return _explain(queries, domain, augment, table, dialect, adaptive=True)
 
 
 def _explain(
@@ -64,12 +70,15 @@ def _explain(
     appended = None if adaptive else augment
     found = Statements(table, dialect)
     lines = ["-- the schema, and the number of rows"]
-    lines += [f"{found.describe().text};", f"{found.count().text};"]
+    lines += _lines((found.describe(), found.count()))
     for query in queries:
+        lines.append(f"-- {query.description}")
+        if isinstance(query, RowCount):
+            lines += _lines((found.count() if table.person is None else found.count_people(),))
+            continue
         space = RowSpace.of(domain, augment, appended)
         raw = isinstance(query, NormCounts) and query.row_map is None
-        encoder = None if raw else Encoder(domain, appended, shift=augment is not None)
-        lines.append(f"-- {query.description}")
+        encoder = None if raw else encoder_of(domain, augment, appended)
         lines += _lines(Statements(table, dialect, space, encoder).plan(query).statements)
     return "\n".join(lines) + "\n"
 

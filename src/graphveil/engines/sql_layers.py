@@ -5,14 +5,16 @@ the compiled clip does, operation by operation; ``sql_arithmetic`` says why no v
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sqlglot import expressions as exp
 
 from graphveil.engines.sql_arithmetic import (
+    INFINITY,
     add_all,
+    as_double,
     as_integer,
     case,
     clamp,
@@ -36,7 +38,6 @@ from graphveil.spec.queries import RowMap
 __all__ = ["Layers"]
 
 _NEGLIGIBLE = 2.0**-1000  # as in rows/encoding.py
-_INFINITY = exp.Cast(this=exp.Literal.string("inf"), to=exp.DataType.build("double"))
 _RANGE = (2.0**-490, 2.0**490)  # of norms: squares and quotients stay far from underflow and overflow
 _EXPONENTS = (-440, 530)  # of a map of rows whose squares do
 
@@ -51,13 +52,14 @@ class Layers:
     n_features : int
     carried : sequence of str
         Columns that every layer hands on: the weight of a row, what is appended to it.
-    fence : bool
-        Whether each layer is to be kept apart: PostgreSQL would otherwise merge them, and compute everything anew
-        wherever it is used, which takes exponential time.
+    fence : {"", "weights", "all"}
+        Which layers are to be kept apart, as :class:`~graphveil.engines.sql_dialects.Dialect` has it: PostgreSQL would
+        otherwise merge them, and compute everything anew wherever it is used, which takes exponential time.
     """
 
-    def __init__(self, rows: exp.Select, n_features: int, carried: Sequence[str], *, fence: bool) -> None:
-        self.top, self._p, self._carried, self._fence = rows, n_features, tuple(carried), fence
+    def __init__(self, rows: exp.Select, n_features: int, carried: Sequence[str], *, fence: str) -> None:
+        self.top, self._p, self._carried = rows, n_features, tuple(carried)
+        self._fence, self._fence_windows = fence == "all", bool(fence)
 
     def names(self, letter: str) -> list[str]:
         """Columns of one kind."""
@@ -82,6 +84,11 @@ class Layers:
     def keep_apart(self) -> None:
         """Tell the planner not to merge the topmost layer with those above; it changes nothing else."""
         self.top.set("offset", exp.Offset(expression=number(0)))
+
+    def carry(self, columns: Mapping[str, exp.Expr], keep: Sequence[str]) -> None:
+        """Further columns that every layer hands on from now on."""
+        self.add(columns, keep)
+        self._carried = (*self._carried, *columns)
 
     # ------------------------------------------------------------------ the total clip
     def keep_finite(self) -> None:
@@ -132,6 +139,28 @@ class Layers:
         too_long = greater(column("s"), most)
         self.add({name: case((too_long.copy(), number(0)), otherwise=column(name)) for name in names})
 
+    # ------------------------------------------------------------------ missing values
+    def note_gaps(self, gaps: Sequence[range]) -> None:
+        """Whether each variable that may be missing is there, before the clip puts the centre in its place: g."""
+        there = [exp.LTE(this=column(f"x{columns[0]}"), expression=INFINITY.copy()) for columns in gaps]
+        self.carry(
+            {f"g{i}": case((one, number(1)), otherwise=number(0)) for i, one in enumerate(there)}, self.names("x")
+        )
+
+    def mark_gaps(self, gaps: Sequence[range]) -> None:
+        """Integer rows k with NULL for what is missing."""
+        owner = {j: i for i, columns in enumerate(gaps) for j in columns}
+        self.add({f"k{j}": _where_there(f"k{j}", owner.get(j)) for j in range(self._p)})
+
+    def fill_gaps(self, gaps: Sequence[range], centre: Any) -> None:
+        """Rows in which missing values are where a map has its centre."""
+        filled = {
+            f"k{j}": exp.Coalesce(this=column(f"k{j}"), expressions=[as_double(number(centre[j]))])
+            for columns in gaps
+            for j in columns
+        }
+        self.add({name: filled.get(name, column(name)) for name in self.names("k")})
+
     # ------------------------------------------------------------------ what queries do to integer rows
     def window(self, low: Any, high: Any, edge: float) -> None:
         """Rows k inside a window, unless that changes nothing."""
@@ -161,6 +190,11 @@ class Layers:
         self.add({"f": exp.Sqrt(this=share), "m": _share_of(lattice.row_square)}, names)
         self.add({f"t{j}": product(column(f"k{j}"), column("f")) for j in range(self._p)}, ["m"])
         self.add({f"k{j}": round_half_even(f"t{j}") for j in range(self._p)}, ["m"])
+        self._keep_within()
+
+    def _keep_within(self) -> None:
+        """Integer rows k of Σ k² ≤ m, as ``_shorten`` makes them."""
+        names = self.names("k")
         self.add({"s": add_all(product(column(name), column(name)) for name in names)}, ["m", *names])
         # By Cauchy–Schwarz one step is enough: what it cuts off is more than what its own rounding adds.
         quotient = exp.Sqrt(this=exp.Div(this=column("m"), expression=column("s"), typed=True))
@@ -173,6 +207,34 @@ class Layers:
         self.add({"s": add_all(product(column(name), column(name)) for name in names)}, ["m", *names])
         self.add({name: case((long.copy(), number(0)), otherwise=column(name)) for name in names})
 
+    def average_by_person(self, lattice: RowGrid) -> None:
+        """One row for everybody, whose rows have the same o: the mean of their integer rows k, rounded, in the ball."""
+        whose = column("o")
+        means = {f"t{j}": _mean(exp.Sum(this=as_integer(column(f"k{j}")))) for j in range(self._p)}
+        self._carried = ()
+        self.add(means)
+        self.top.set("group", exp.Group(expressions=[whose]))
+        self._round_in_ball(lattice)
+
+    def subtract_means(self, lattice: RowGrid) -> None:
+        """Half of what rows k are away from the mean of their person, rounded, in the ball."""
+        names = self.names("k")
+
+        def over(value: exp.Expr) -> exp.Expr:
+            return exp.Window(this=value, partition_by=[column("o")])
+
+        self.add({f"t{j}": _mean(exp.Sum(this=as_integer(column(name))), over) for j, name in enumerate(names)}, names)
+        if self._fence_windows:
+            self.keep_apart()
+        away = {j: exp.Paren(this=exp.Sub(this=column(f"k{j}"), expression=column(f"t{j}"))) for j in range(self._p)}
+        self.add({f"t{j}": product(away[j], exp.Literal.number("0.5")) for j in range(self._p)})
+        self._round_in_ball(lattice)
+
+    def _round_in_ball(self, lattice: RowGrid) -> None:
+        most = {"m": as_double(number(lattice.row_square))}
+        self.add({f"k{j}": round_half_even(f"t{j}") for j in range(self._p)} | most)
+        self._keep_within()
+
     def append(self, constant: int, *, weighted: bool) -> None:
         """One more column: the constant, or what its share of the weight allows."""
         value = exp.Floor(this=exp.Sqrt(this=_share_of(constant**2))) if weighted else number(constant)
@@ -183,6 +245,19 @@ class Layers:
         self.add({name: as_integer(column(name)) for name in names})
 
 
+def _mean(total: exp.Expr, over: Callable[[exp.Expr], exp.Expr] = lambda value: value) -> exp.Expr:
+    """Of integers, whose sum is exact."""
+    return exp.Div(this=as_double(over(total)), expression=as_double(over(exp.Count(this=exp.Star()))), typed=True)
+
+
+def _where_there(name: str, gap: int | None) -> exp.Expr:
+    """A column, NULL where its variable is missing."""
+    if gap is None:
+        return column(name)
+    there = exp.EQ(this=column(f"g{gap}"), expression=number(1))
+    return case((there, column(name)), otherwise=exp.Null())
+
+
 def _bounded(name: str, least: float, far: float) -> exp.Expr:
     """A column in [-far, far]; zero if it is missing, not a number, or closer to zero than ``least``.
 
@@ -191,7 +266,7 @@ def _bounded(name: str, least: float, far: float) -> exp.Expr:
     below = (exp.LT(this=column(name), expression=number(-far)), number(-far))
     small = (exp.LT(this=exp.Abs(this=column(name)), expression=number(least)), number(0))
     inside = (exp.LTE(this=column(name), expression=number(far)), column(name))
-    above = (exp.LTE(this=column(name), expression=_INFINITY.copy()), number(far))
+    above = (exp.LTE(this=column(name), expression=INFINITY.copy()), number(far))
     return case(below, *([small] if least else []), inside, above, otherwise=number(0))
 
 

@@ -1,14 +1,15 @@
 """Rows inside a database, for one release: every pass is a few statements, all of them in one snapshot."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import expressions as exp
 
 from graphveil.engines.sql_dialects import Column
+from graphveil.engines.sql_recoding import check_kinds
 from graphveil.engines.sql_sessions import Session
-from graphveil.engines.sql_statements import Plan, Statements, Table
+from graphveil.engines.sql_statements import Plan, Statements, Table, encoder_of
 from graphveil.exceptions import SourceError
 from graphveil.rows.accumulators import Questions
 from graphveil.rows.arrow import Selection
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlRows", "table_of"]
 
-_UNDERSTOOD = {"columns", "n_features", "bounds", "data_norm", "rows_per_person", "person"}
-_CALLED = {"codebook": "gv.Number, gv.Category or gv.Ordinal in a domain"}  # what nobody writes by its own name
+_UNDERSTOOD = {
+    "columns", "n_features", "bounds", "data_norm", "rows_per_person", "person", "variation", "codebook", "neighbours",
+}  # fmt: skip
 _LABELS = ("text", "integer", "boolean")
 _IDS = ("text", "integer", "bytes")
 _NUMBERS = ("integer", "float", "decimal", "boolean")
@@ -38,10 +40,9 @@ class SqlRows(RemoteRows):
     ----------
     session : Session
         Its transaction has begun, and is ended by :meth:`close`.
-    query : exp.Query
+    table : Table
+        What is summed.
     domain : Domain
-    labels : Labels or None
-        With a column.
 
     Guarantee
     ---------
@@ -50,14 +51,19 @@ class SqlRows(RemoteRows):
     Proof: ``privacy/proofs/statements.md`` (theorem 17).
     """
 
-    def __init__(self, session: Session, query: exp.Query, domain: Domain, labels: Labels | None) -> None:
-        self._session = session
-        schema = session.describe(Statements(Table(query, ()), session.dialect).describe())
-        self.table = table_of(schema, query, domain, labels)
-        self.columns = tuple(feature.name for feature in self.table.features)
+    def __init__(self, session: Session, table: Table, domain: Domain) -> None:
+        self._session, self.table, self.labels = session, table, table.labels
+        self.columns = tuple(feature.name for feature in table.features)
         self.n_features = len(self.columns)
-        self.domain, self.labels = domain.resolve(self.columns, self.n_features), labels
-        self._statements().check_width()
+        self.domain = domain.resolve(self.columns, self.n_features)
+
+    @classmethod
+    def of_query(cls, session: Session, query: exp.Query, domain: Domain, labels: Labels | None) -> "SqlRows":
+        """Those that a query returns, its schema checked; ``labels`` have a column."""
+        schema = session.describe(Statements(Table(query, ()), session.dialect).describe())
+        rows = cls(session, table_of(schema, query, domain, labels), domain)
+        rows._statements().check_width()
+        return rows
 
     def accumulate(
         self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"
@@ -65,6 +71,8 @@ class SqlRows(RemoteRows):
         assert isinstance(statistics, Questions)
         known = None if isinstance(encoder, IdentityEncoder) else encoder
         assert known is None or isinstance(known, Encoder)
+        if self.domain.variation != "total":
+            known = encoder_of(self.domain, None, None)
         statements = Statements(self.table, self._session.dialect, statistics.space, known)
         counted, found = set(), statistics()
         for query, statistic in zip(statistics.queries, found, strict=True):
@@ -89,6 +97,13 @@ class SqlRows(RemoteRows):
         ((n_people,),) = self._session.fetch(self._statements().count_people())
         return int(n_people)
 
+    def group(self, code: int) -> "SqlRows":
+        if self.domain.person is not None:
+            raise SourceError(
+                "by= with a person column is not computed by databases yet. Give the rows themselves instead of gv.sql."
+            )
+        return SqlRows(self._session, replace(self.table, group=code), self.domain)
+
     def _statements(self) -> Statements:
         return Statements(self.table, self._session.dialect)
 
@@ -100,10 +115,9 @@ def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: La
     """The columns of a query that a release needs, found by name and judged by type; what is not known is refused."""
     for field in fields(domain):
         if field.name not in _UNDERSTOOD and getattr(domain, field.name) != field.default:
-            what = _CALLED.get(field.name, f"Domain({field.name}=...)")
             raise SourceError(
-                f"{what} is not computed by databases yet. Give the rows themselves, for instance a relation of DuckDB "
-                "or a frame, instead of gv.sql."
+                f"Domain({field.name}=...) is not computed by databases yet. Give the rows themselves, for instance a "
+                "relation of DuckDB or a frame, instead of gv.sql."
             )
     names = [found.name for found in columns]
     selection = Selection(names, domain, labels)
@@ -112,12 +126,21 @@ def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: La
     features = tuple(by_name[name] for name in selection.features)
     if not features:
         raise SourceError("The source has no columns.")
+    if domain.codebook is not None:
+        check_kinds(domain.codebook)
     for feature in features:
-        if feature.kind not in _NUMBERS:
+        if feature.name in selection.levels and feature.kind != "text":
             raise SourceError(
-                f"Column {feature.name!r} has type {feature.declared}, which cannot be read as a number. Convert it "
-                "in the query, or leave it out: name the columns to use in bounds, or in Domain(columns=...)."
+                f"Column {feature.name!r} has type {feature.declared}, but its levels are text. Declare the levels as "
+                "what they are in the source: numbers, or False and True."
             )
+        if feature.name not in selection.levels and feature.kind not in _NUMBERS:
+            raise SourceError(
+                f"Column {feature.name!r} has type {feature.declared}, which cannot be read as a number. If it is a "
+                'category, declare its levels, e.g. gv.Category(["F", "M"]). Otherwise convert it in the query, or '
+                "leave it out: name the columns to use in bounds, or in Domain(columns=...)."
+            )
+    codebook = None if domain.codebook is None or domain.codebook.is_plain else domain.codebook
     beside = None if selection.beside is None else by_name[selection.beside]
     if domain.person is not None and beside is not None:
         if beside.kind not in _IDS:
@@ -125,7 +148,7 @@ def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: La
                 f"The person column {beside.name!r} has type {beside.declared}, for which being the same is not exact: "
                 "use integers, text or bytes."
             )
-        return Table(query, features, person=beside)
+        return Table(query, features, person=beside, codebook=codebook, variation=domain.variation)
     if beside is not None and beside.kind not in _LABELS:
         raise SourceError(f"The label column {beside.name!r} has type {beside.declared}: use strings or integers.")
-    return Table(query, features, beside, None, labels)
+    return Table(query, features, beside, None, labels, codebook)

@@ -6,8 +6,9 @@ sums.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +27,26 @@ from graphveil.engines.sql_arithmetic import (
 )
 from graphveil.engines.sql_dialects import Column, Dialect
 from graphveil.engines.sql_layers import Layers
+from graphveil.engines.sql_recoding import levels_of, recode
 from graphveil.exceptions import SourceError
 from graphveil.rows.encoding import Encoder
 from graphveil.rows.exact_sums import split_words
-from graphveil.spec.augmentation import Labels
-from graphveil.spec.domain import UNBOUNDED
+from graphveil.spec.augmentation import Augment, Labels
+from graphveil.spec.codebook import Codebook
+from graphveil.spec.domain import UNBOUNDED, Domain
+from graphveil.spec.kinds import Category, Ordinal
 from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT
-from graphveil.spec.queries import CellCounts, ClippedTail, ColumnMeans, ColumnSquares, Moments, NormCounts, Query
+from graphveil.spec.queries import (
+    CellCounts,
+    ClippedTail,
+    ColumnMeans,
+    ColumnSquares,
+    Moments,
+    NormCounts,
+    ObservedPairs,
+    Query,
+    RowMap,
+)
 from graphveil.spec.row_space import RowSpace
 
 if TYPE_CHECKING:
@@ -40,7 +54,7 @@ if TYPE_CHECKING:
 
     Results = list[list[tuple[Any, ...]]]  # the rows that each statement returned
 
-__all__ = ["Plan", "Statement", "Statements", "Table"]
+__all__ = ["Plan", "Statement", "Statements", "Table", "encoder_of"]
 
 _CELLS = 2 ** CELL_LEVELS[0]
 _COLUMNS_AT_A_TIME = 32  # whose cells one statement counts: so many tables of counts does the database hold meanwhile
@@ -76,6 +90,12 @@ class Table:
     label, person : Column or None
     labels : Labels or None
         With the classes of ``label``.
+    codebook : Codebook or None
+        What cells are, where they are not taken as the numbers that they hold.
+    variation : {"total", "between", "within"}
+        Which variation of people's rows is summed.
+    group : int or None
+        The number of the class to which rows are restricted.
     """
 
     query: exp.Query
@@ -83,6 +103,9 @@ class Table:
     label: Column | None = None
     person: Column | None = None
     labels: Labels | None = None
+    codebook: Codebook | None = None
+    variation: str = "total"
+    group: int | None = None
 
 
 @dataclass(frozen=True)
@@ -109,8 +132,8 @@ class Statements:
 
         It maps rows by a matrix, which cannot be cut: every sum needs the norm of a whole mapped row.
         """
-        p, most = len(self.table.features), self.dialect.most_text
-        if _TERM_TEXT * p**2 + _COLUMN_TEXT * p + len(self.count().text) > most:
+        p, most = self._width, self.dialect.most_text
+        if _TERM_TEXT * p**2 + _COLUMN_TEXT * p + len(self._write(self._rows().top).text) > most:
             raise SourceError(
                 f"{p} columns are too many for a statement of {self.dialect.name}, which may have {most:,} characters. "
                 "Release fewer columns, or give the rows themselves instead of gv.sql."
@@ -142,16 +165,44 @@ class Statements:
         def build() -> Layers:
             layers = self._clipped()
             layers.window(query.low, query.high, self._space.edge)
-            layers.make_integers([*weight, *layers.names("k")])
+            whole = {name: as_integer(column(name)) for name in (*weight, *layers.names("k"))}
+            counted = {f"h{j}": _sign(f"k{j}", 0) for j in range(self._space.n_features)} if self._space.gaps else {}
+            layers.add(whole | counted)
             return layers
 
         weight = self._weight
         names = [f"k{j}" for j in range(self._space.n_features)]
         sums, squares = [(*weight, name) for name in names], [(*weight, name, name) for name in names]
+        if self._space.gaps:  # sums leave out what is NULL
+            return self._sum(build, [*((*weight, f"h{j}") for j in range(len(names))), *sums, *squares])
         # A statistic counts the rows of every column, of which none is missing here.
         if weight:
-            return self._sum(build, [("w",), *sums, *squares], lambda _, found: [found[0]] * len(names) + found[1:])
-        return self._sum(build, [*sums, *squares], lambda n_rows, found: [n_rows] * len(names) + found)
+            return self._sum(
+                build, [("w",), *sums, *squares], lambda _, found: _words([found[0]] * len(names) + found[1:])
+            )
+        return self._sum(build, [*sums, *squares], lambda n_rows, found: _words([n_rows] * len(names) + found))
+
+    def observed_pairs(self, query: ObservedPairs) -> Plan:
+        """Sums of signs, 1 for a value that is there and -1 for one that is not, and of their products."""
+        weight, m = self._weight, query.columns.size
+        signs = {f"h{i}": _sign(f"k{int(j)}", -1) for i, j in enumerate(query.columns)}
+
+        def build() -> Layers:
+            layers = self._clipped()
+            layers.add({name: as_integer(column(name)) for name in weight} | signs)
+            return layers
+
+        def arrange(n_rows: int, found: list[int]) -> "NDArray[np.int64]":
+            """All products of signs, and of a last one that is always 1."""
+            total = found[0] if weight else n_rows
+            matrix = np.full((m + 1, m + 1), total, dtype=np.int64)
+            matrix[:m, m] = matrix[m, :m] = found[len(weight) : len(weight) + m]
+            upper = np.triu_indices(m, 1)
+            matrix[upper] = matrix[upper[::-1]] = found[len(weight) + m :]
+            return matrix.ravel()
+
+        pairs = [(*weight, *pair) for pair in combinations(signs, 2)]
+        return self._sum(build, [*((name,) for name in weight), *((*weight, name) for name in signs), *pairs], arrange)
 
     def moments(self, query: Moments | ClippedTail) -> Plan:
         """Σkkᵀ of rows, or of mapped and shortened rows, with what is appended to them."""
@@ -161,7 +212,7 @@ class Statements:
         def build() -> Layers:
             layers = self._clipped()
             if query.row_map is not None:
-                layers.map(query.row_map, self._space.edge)
+                self._map(layers, query.row_map)
                 inner, norm = (query.inner, query.outer) if isinstance(query, ClippedTail) else (0.0, query.radius)
                 layers.shorten(lattice, inner, norm, tiny=False)
             if self._weight:
@@ -179,9 +230,9 @@ class Statements:
         self,
         build: Callable[[], Layers],
         terms: list[tuple[str, ...]],
-        arrange: Callable[[int, list[int]], list[int]] = lambda n_rows, found: found,
+        arrange: "Callable[[int, list[int]], NDArray[np.int64]]" = lambda n_rows, found: _words(found),
     ) -> Plan:
-        """Sums of products of columns, in as few statements as the dialect allows, arranged as a statistic has them."""
+        """Sums of products of columns, in as few statements as the dialect allows, arranged as a statistic's words."""
 
         def write(part: Sequence[tuple[str, ...]]) -> Statement:
             sums = exp.Array(expressions=[self.dialect.add_up(_multiply(names)) for names in part])
@@ -201,7 +252,7 @@ class Statements:
             if len(seen) != 1 or len(values) != len(terms):
                 raise SourceError(_LOST)
             (n_rows,) = seen
-            return n_rows, split_words(np.array(arrange(n_rows, values), dtype=object))
+            return n_rows, arrange(n_rows, values)
 
         return Plan(tuple(cut(terms)), read)
 
@@ -210,7 +261,7 @@ class Statements:
         """How many rows have a norm in each bin."""
         layers = self._clipped()
         if query.row_map is not None:
-            layers.map(query.row_map, self._space.edge)
+            self._map(layers, query.row_map)
         elif query.edges[-1] > UNBOUNDED:
             raise SourceError("A norm is too extreme to be compared by a database: rescale the columns.")
         u = layers.names("u")
@@ -232,7 +283,12 @@ class Statements:
             return self._count_by(layers, list(cells))
 
         statements = tuple(write(asked[start : start + _COLUMNS_AT_A_TIME], start) for start in starts)
-        return Plan(statements, lambda results: self._read_counts(results, range(len(asked)), _CELLS))
+
+        def read(results: "Results") -> "tuple[int, NDArray[np.int64]]":
+            n_rows, counts = self._read_counts(results, range(len(asked)), _CELLS + 1)
+            return n_rows, counts.reshape(-1, _CELLS + 1)[:, :-1].ravel()
+
+        return Plan(statements, read)
 
     def _count_by(self, layers: Layers, cells: list[str]) -> Statement:
         """How many rows are in each cell, for each of several columns of cells, whose numbers differ."""
@@ -261,21 +317,55 @@ class Statements:
     # ------------------------------------------------------------------ rows
     def _clipped(self) -> Layers:
         """Integer rows k, or rows u as they are while no bound of them is known."""
-        read = {f"x{j}": self.dialect.read(feature) for j, feature in enumerate(self.table.features)}
-        read |= {name: self._row_weight() for name in self._weight}
-        if isinstance(self._space.layout.augment, Labels) and self.encoder is not None:
-            read["y"] = self._class_number()
-        chosen = [exp.Alias(this=value, alias=identifier(name)) for name, value in read.items()]
-        rows = exp.Select(expressions=chosen).from_(self._source(), copy=False)
-        p = len(self.table.features)
-        layers = Layers(rows, p, list(read)[p:], fence=self.dialect.fence == "all")
-        if self._weight and self.dialect.fence:
-            layers.keep_apart()
+        layers, gaps, variation = self._rows(), self._space.gaps, self.table.variation
         if self.encoder is None:
             layers.keep_finite()
-        else:
-            layers.clip(self.encoder)
+            return layers
+        if gaps:
+            layers.note_gaps(gaps)
+        layers.clip(self.encoder)
+        if gaps:
+            layers.mark_gaps(gaps)
+        if variation == "between":
+            layers.average_by_person(self.encoder.lattice)
+        elif variation == "within":
+            layers.subtract_means(self.encoder.lattice)
         return layers
+
+    def _rows(self) -> Layers:
+        """Columns x of the release, as numbers, with what is carried along."""
+        codebook = self.table.codebook
+        letter = "x" if codebook is None else "s"
+        read = {f"{letter}{j}": self._read(j) for j in range(len(self.table.features))}
+        carried = {name: self._row_weight() for name in self._weight}
+        if self.table.person is not None and self.table.variation != "total":
+            carried["o"] = self.dialect.person(self.table.person)
+        if self.space is not None and isinstance(self.space.layout.augment, Labels) and self.encoder is not None:
+            carried["y"] = self._class_number()
+        chosen = [exp.Alias(this=value, alias=identifier(name)) for name, value in (read | carried).items()]
+        rows = exp.Select(expressions=chosen).from_(self._source(), copy=False)
+        layers = Layers(rows, self._width, list(carried), fence=self.dialect.fence)
+        if self._weight and self.dialect.fence:
+            layers.keep_apart()
+        if codebook is not None:
+            recode(layers, codebook)
+        return layers
+
+    def _read(self, place: int) -> exp.Expr:
+        """A cell as a double; one that is text, as the number of its level, NULL for anything else."""
+        feature, codebook = self.table.features[place], self.table.codebook
+        kind = None if codebook is None else codebook.kinds[place]
+        if not isinstance(kind, Category | Ordinal) or not kind.is_text:
+            return self.dialect.read(feature)
+        numbers = [value for _, value in levels_of(kind)]
+        same = [self._is_text(feature, str(level)) for level in kind.levels]
+        branches = [(test, number(value)) for test, value in zip(same, numbers, strict=True) if test is not None]
+        return case(*branches, otherwise=exp.Null())
+
+    def _map(self, layers: Layers, row_map: RowMap) -> None:
+        if self._space.gaps:
+            layers.fill_gaps(self._space.gaps, row_map.centre)
+        layers.map(row_map, self._space.edge)
 
     def _row_weight(self) -> exp.Expr:
         """⌊2²⁰/m⌋ of a row whose person has m rows: below 2²¹ the floor of a quotient of doubles is exact."""
@@ -296,7 +386,7 @@ class Statements:
         """The label, one-hot, times the constant of the lattice."""
         labels, constant = self.table.labels, number(self._space.known_lattice.constant)
         assert labels is not None
-        p = len(self.table.features)
+        p = self._width
         is_class = [exp.EQ(this=column("y"), expression=number(code)) for code in range(len(labels.classes))]
         one_hot = {
             f"k{p + code}": case((same, constant.copy()), otherwise=number(0)) for code, same in enumerate(is_class)
@@ -306,29 +396,38 @@ class Statements:
     def _is_class(self, label: Column, name: str | int) -> exp.Expr | None:
         """Whether a row has this label; None if no label of the column's type is that class."""
         if label.kind == "text":
-            if name not in self._texts:
-                return None
-            sent: exp.Expr = exp.Parameter(this=exp.Literal.number(1 + self._texts.index(str(name))))
-            if self.dialect.text == "encode":
-                sent = exp.Anonymous(this="ENCODE", expressions=[sent])
-            return exp.EQ(this=self.dialect.exact_text(label), expression=sent)
+            return self._is_text(label, name) if isinstance(name, str) else None
         if isinstance(name, str) or not -(2**63) < name < 2**63:
             return None
         held = exp.Cast(this=column(label.name), to=exp.DataType.build("int")) if label.kind == "boolean" else None
         return exp.EQ(this=held or column(label.name), expression=exp.Literal.number(int(name)))
 
-    @property
+    def _is_text(self, source: Column, text: str) -> exp.Expr | None:
+        """Whether a cell is this text; None if no text of the database can be."""
+        if text not in self._texts:
+            return None
+        sent: exp.Expr = exp.Parameter(this=exp.Literal.number(1 + self._texts.index(text)))
+        if self.dialect.text == "encode":
+            sent = exp.Anonymous(this="ENCODE", expressions=[sent])
+        return exp.EQ(this=self.dialect.exact_text(source), expression=sent)
+
+    @cached_property
     def _texts(self) -> tuple[str, ...]:
-        """What is compared as text: the classes. Parameter $i stands for the i-th of them."""
-        labels, label = self.table.labels, self.table.label
-        if labels is None or label is None or label.kind != "text":
-            return ()
-        return tuple(name for name in labels.classes if isinstance(name, str) and _can_be_sent(name, self.dialect))
+        """What cells are compared with as text: classes and levels. Parameter $i stands for the i-th of them."""
+        labels, codebook = self.table.labels, self.table.codebook
+        texts = [] if labels is None else [name for name in labels.classes if isinstance(name, str)]
+        texts += [] if codebook is None else [name for levels in codebook.text_levels.values() for name in levels]
+        return tuple(name for name in dict.fromkeys(texts) if _can_be_sent(name, self.dialect))
 
     @property
     def _weight(self) -> tuple[str, ...]:
         """The column of weights, if rows have some."""
-        return () if self.table.person is None else ("w",)
+        return () if self.table.person is None or self.table.variation == "between" else ("w",)
+
+    @property
+    def _width(self) -> int:
+        """How many columns a row has."""
+        return len(self.table.features if self.table.codebook is None else self.table.codebook.columns)
 
     @property
     def _space(self) -> RowSpace:
@@ -336,7 +435,12 @@ class Statements:
         return self.space
 
     def _source(self) -> exp.Subquery:
-        return _as_table(self.table.query.copy(), "source")
+        source = _as_table(self.table.query.copy(), "source")
+        if self.table.group is None:
+            return source
+        in_group = exp.EQ(this=self._class_number(), expression=number(self.table.group))
+        members = exp.Select(expressions=[exp.Star()]).from_(source, copy=False).where(in_group, copy=False)
+        return _as_table(members, "source")
 
     def _write(self, tree: exp.Expr) -> Statement:
         """The text of a statement, with the parameters that it has; others a database would refuse."""
@@ -354,9 +458,17 @@ _PLANS: dict[type[Query], Callable[[Statements, Any], Plan]] = {
     ColumnSquares: Statements.column_totals,
     CellCounts: Statements.cell_counts,
     NormCounts: Statements.norm_counts,
+    ObservedPairs: Statements.observed_pairs,
     Moments: Statements.moments,
     ClippedTail: Statements.moments,
 }
+
+
+def encoder_of(domain: Domain, augment: Augment, appended: Augment) -> Encoder:
+    """What the rows of a table are clipped to, before averages of people's are taken, if that is asked for."""
+    if domain.variation != "total":
+        return Encoder(replace(domain, variation="total"), None, shift=True)
+    return Encoder(domain, appended, shift=augment is not None)
 
 
 def _as_table(query: exp.Query, name: str) -> exp.Subquery:
@@ -381,10 +493,24 @@ def _coalesce(names: Sequence[str]) -> exp.Expr:
 
 
 def _cell(name: str, levels: int, place: int) -> exp.Expr:
-    """The cell of a column, numbered on from those of the columns before: at 2³³ the floor of a quotient is exact."""
+    """The cell of a column, numbered on from those of the columns before: at 2³³ the floor of a quotient is exact.
+
+    What is missing has a cell of its own, the last.
+    """
     steps = exp.Paren(this=exp.Add(this=column(name), expression=number(levels)))
     share = exp.Div(this=product(steps, number(_CELLS)), expression=number(2 * levels + 1), typed=True)
-    return exp.Add(this=exp.Floor(this=share), expression=number(place * _CELLS))
+    cell = exp.Coalesce(this=exp.Floor(this=share), expressions=[number(_CELLS)])
+    return exp.Add(this=cell, expression=number(place * (_CELLS + 1)))
+
+
+def _words(values: list[int]) -> "NDArray[np.int64]":
+    return split_words(np.array(values, dtype=object))
+
+
+def _sign(name: str, missing: int) -> exp.Expr:
+    """1 where a column has a value."""
+    there = exp.Is(this=column(name), expression=exp.Null())
+    return case((there, number(missing)), otherwise=number(1))
 
 
 def _can_be_sent(name: str, dialect: Dialect) -> bool:

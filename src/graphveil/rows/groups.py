@@ -39,10 +39,6 @@ class GroupRows(RowSource):
     """
 
     def __init__(self, rows: "RowSource | StreamedMoments", mark: float, *, by_person: bool = False) -> None:
-        if isinstance(rows, RemoteRows):
-            raise SourceError(
-                "These rows are on other machines, where by= is not supported yet. Write them to Parquet files first."
-            )
         if not isinstance(rows, RowSource):
             raise SourceError("by= needs rows that can be read again, not batches that were collected.")
         self.columns, self.n_features = rows.columns, rows.n_features
@@ -67,17 +63,19 @@ class GroupRows(RowSource):
         return np.ascontiguousarray(rows[chosen, :-1]), beside[chosen]
 
 
-def split_groups(rows: "RowSource | StreamedMoments", options: "ReleaseOptions") -> list[GroupRows]:
+def split_groups(rows: "RowSource | StreamedMoments", options: "ReleaseOptions") -> list[RowSource]:
     """All groups of a source, in the order of their levels."""
     assert options.by is not None
+    if isinstance(rows, RemoteRows):
+        return [rows.group(code) for code in range(len(options.by.levels))]
     if options.domain.person is not None:
         return [GroupRows(rows, mark, by_person=True) for mark in options.by.marks]
     return [GroupRows(rows, code) for code in range(len(options.by.levels))]
 
 
-def count_groups(groups: Sequence[GroupRows]) -> tuple[list[int], int]:
+def count_groups(groups: Sequence[RowSource]) -> tuple[list[int], int]:
     """How many rows, or people, are in each group, and in how many groups somebody is, at most. All of it is public."""
-    if not any(group.by_person for group in groups):
+    if not any(isinstance(group, GroupRows) and group.by_person for group in groups):
         return [group.count() for group in groups], 1
     counts, met = [], People()
     for group in groups:

@@ -212,6 +212,12 @@ class RemoteRows(RowSource):
     def count_people(self) -> int:
         """Number of people, counted by the engine itself; all rows without an id are one nobody's."""
 
+    def group(self, code: int) -> "RemoteRows":
+        """The rows of one level, by its number among the declared ones."""
+        raise SourceError(
+            "These rows are on other machines, where by= is not supported yet. Write them to Parquet files first."
+        )
+
 
 class Partitions(RemoteRows):
     """Rows in the partitions of an engine."""

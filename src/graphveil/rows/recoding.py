@@ -33,26 +33,28 @@ from graphveil.spec.kinds import Category, Kind, Number, Ordinal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Recoder", "logarithm"]
+__all__ = ["LN2_HIGH", "LN2_LOW", "ODD_NUMBERS", "SQRT_HALF", "Recoder", "logarithm", "missing_codes"]
 
 _ROWS = Array(f8, 2, "C", readonly=True)
 _WHOLE, _REAL = i8[::1], f8[::1]
 _LINEAR, _LOG, _SQRT, _SCORE, _LEVEL = range(5)  # what is done with a cell
-_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # their sum is ln 2; the first has 32 bits
+LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # their sum is ln 2; the first has 32 bits
+SQRT_HALF = 0.7071067811865476
+ODD_NUMBERS = range(21, 1, -2)  # of the powers of the series
 
 
 @compiled(f8(f8), error_model="numpy")
 def logarithm(x: Any) -> Any:
     """The natural logarithm of a positive, finite number: 2 atanh((m - 1)/(m + 1)) + e ln 2, to 2 units of 2⁻⁵²."""
     m, e = math.frexp(x)
-    if m < 0.7071067811865476:
+    if m < SQRT_HALF:
         m *= 2.0
         e -= 1
     s = (m - 1.0) / (m + 1.0)  # |s| ≤ 0.1716: the first power that is left out is below 2⁻⁵⁷ of s
     q, series = s * s, 0.0
     for k in range(21, 1, -2):
         series = (series + 1.0 / k) * q
-    return e * _LN2_HIGH + (2.0 * s + (2.0 * s * series + e * _LN2_LOW))
+    return e * LN2_HIGH + (2.0 * s + (2.0 * s * series + e * LN2_LOW))
 
 
 @compiled(
@@ -107,7 +109,7 @@ class Recoder:
         codes, values, scores = list[float](), list[float](), list[float]()
         code_ends, value_ends = [], []
         for kind in kinds:
-            codes += _codes(kind)
+            codes += missing_codes(kind)
             values += kind.values
             scores += kind.scores if isinstance(kind, Ordinal) else kind.values
             code_ends.append(len(codes))
@@ -141,7 +143,7 @@ def _fill(kind: Kind) -> float:
     return -1.0 if kind.missing_is_level else 1.0 / kind.n_levels
 
 
-def _codes(kind: Kind) -> list[float]:
+def missing_codes(kind: Kind) -> list[float]:
     """Codes of missing values, and what becomes of them in a column of 32 bits."""
     codes = kind.codes if isinstance(kind, Number) else ()
     with np.errstate(over="ignore"):
