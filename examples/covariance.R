@@ -8,11 +8,11 @@ library(jsonlite)
 
 estimate <- fromJSON(commandArgs(trailingOnly = TRUE)[1])
 S <- estimate$covariance
-dimnames(S) <- list(estimate$variables, estimate$variables)
-names(estimate$location) <- estimate$variables
+dimnames(S) <- list(estimate$columns, estimate$columns)
+names(estimate$location) <- estimate$columns
 n <- floor(estimate$n_eff)
 cat(estimate$guarantee, "\n")
-cat("Variables:", estimate$variables, "\nn_eff:", n, "\n")
+cat("Columns:", estimate$columns, "\nn_eff:", n, "\n")
 
 if (requireNamespace("psych", quietly = TRUE)) {
   factors <- psych::fa(cov2cor(S), nfactors = 1, n.obs = n)
@@ -20,8 +20,8 @@ if (requireNamespace("psych", quietly = TRUE)) {
 }
 
 if (requireNamespace("lavaan", quietly = TRUE)) {
-  outcome <- estimate$variables[1]
-  model <- paste(outcome, "~", paste(estimate$variables[-1], collapse = " + "))
+  outcome <- estimate$columns[1]
+  model <- paste(outcome, "~", paste(estimate$columns[-1], collapse = " + "))
   fitted <- lavaan::sem(model, sample.cov = S, sample.mean = estimate$location, sample.nobs = n)
   cat("lavaan:", model, "; coefficients", round(lavaan::coef(fitted)[seq_len(nrow(S) - 1)], 3), "\n")
 }

@@ -1,7 +1,7 @@
 """Networks as pictures, several on one layout: with matplotlib where it is installed, as SVG where it is not.
 
-Positive edges are full lines, negative ones broken, those that could be noise dotted; wider is stronger. So nothing
-depends on colour.
+Positive edges are full lines, negative ones broken, those of categories, which have no sign, broken by dots, those that
+could be noise dotted; wider is stronger. So nothing depends on colour.
 """
 
 from collections.abc import Sequence
@@ -25,10 +25,16 @@ _STYLE = (
     "text{font:14px sans-serif}.node text{paint-order:stroke;stroke:#fff;stroke-width:4px;text-anchor:middle}"
     ".title{font-weight:bold;text-anchor:middle}.edge{fill:none}.positive{stroke:#1463a5}"
     ".negative{stroke:#b8430f;stroke-dasharray:9 5}"
+    ".joint{stroke:#6f3fa0;stroke-dasharray:14 4 2 4}"
     ".unsure{stroke:#8a939e;stroke-dasharray:1.5 4.5;stroke-linecap:round}circle{fill:#26323f}"
 )
-_WORDS = {"positive": "positive", "negative": "negative", "unsure": "could be noise"}
-_LINES = {"positive": ("#1463a5", "-"), "negative": ("#b8430f", "--"), "unsure": ("#8a939e", ":")}
+_WORDS = {"positive": "positive", "negative": "negative", "joint": "of a category", "unsure": "could be noise"}
+_LINES = {
+    "positive": ("#1463a5", "-"),
+    "negative": ("#b8430f", "--"),
+    "joint": ("#6f3fa0", "-."),
+    "unsure": ("#8a939e", ":"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +50,15 @@ class Panel:
         Edges that could be noise.
     said : (p, p) array, optional
         The number that is said of an edge, where that is not its weight.
+    joint : (p, p) array of bool, optional
+        Edges of categories, which have no sign.
     """
 
     title: str
     weights: Matrix
     unsure: "NDArray[np.bool_] | None" = None
     said: Matrix | None = None
+    joint: "NDArray[np.bool_] | None" = None
 
     def edges(self) -> list[tuple[int, int, float, str]]:
         """Both ends, weight and kind of every edge, the strongest last: it is drawn on top."""
@@ -63,6 +72,8 @@ class Panel:
     def _kind(self, i: int, j: int) -> str:
         if self.unsure is not None and self.unsure[i, j]:
             return "unsure"
+        if self.joint is not None and self.joint[i, j]:
+            return "joint"
         return "negative" if self.weights[i, j] < 0.0 else "positive"
 
 
@@ -82,7 +93,8 @@ def draw_panel(names: Sequence[str], panel: Panel, places: Matrix, width: int, h
     drawn = []
     for i, j, weight, kind in panel.edges():
         ends = f'x1="{x[i]:.1f}" y1="{y[i]:.1f}" x2="{x[j]:.1f}" y2="{y[j]:.1f}"'
-        said = xml_text(f"{names[i]} — {names[j]}: {shown[i, j]:+.2f}")
+        has_sign = panel.joint is None or not panel.joint[i, j]
+        said = xml_text(f"{names[i]} — {names[j]}: {shown[i, j]:{'+' if has_sign else ''}.2f}")
         drawn.append(
             f'<line class="edge {kind}" {ends} stroke-width="{_line_width(weight):.1f}"><title>{said}</title></line>'
         )
@@ -137,7 +149,7 @@ def plot_networks(names: Sequence[str], panels: Sequence[Panel], places: Matrix)
         axes.set(xlim=(-0.15, 1.15), ylim=(1.1, -0.1))  # downwards, as on a page
         axes.axis("off")
     handles = [grid[0, 0].plot([], [], style, color=colour, label=_WORDS[kind])[0] for kind, colour, style in kinds]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return figure
 
 
@@ -152,9 +164,12 @@ def _draw_legend(panels: Sequence[Panel]) -> str:
 
 
 def _kinds(panels: Sequence[Panel]) -> list[str]:
-    """What a legend explains: both signs, and doubt if there is any."""
-    unsure = any(panel.unsure is not None and panel.unsure.any() for panel in panels)
-    return [kind for kind in _WORDS if unsure or kind != "unsure"]
+    """What a legend explains: both signs, and categories and doubt if there are any."""
+    present = {"positive", "negative"}
+    for kind in ("joint", "unsure"):
+        marked = [getattr(panel, kind) for panel in panels]
+        present |= {kind} if any(mark is not None and mark.any() for mark in marked) else set()
+    return [kind for kind in _WORDS if kind in present]
 
 
 def _line_width(weight: float) -> float:

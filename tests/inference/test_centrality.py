@@ -5,6 +5,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.recovery.analysis import Analysis
+from helpers.mixed import mixed_release
 
 THETA = gv.simulate.small_world_precision(8, 4, random_state=1)
 TRUE = gv.metrics.partial_correlations(THETA) - np.eye(8)
@@ -93,7 +94,7 @@ def test_without_intervals_there_is_a_reason_instead():
     ("options", "match"),
     [
         ({"groups": ["a"]}, "a mapping"),
-        ({"groups": {"x": ["nobody"]}}, "columns of the release"),
+        ({"groups": {"x": ["nobody"]}}, "variables of the release"),
         ({"groups": {"x": ["a"], "y": ["a"]}}, "each in one group"),
         ({"level": 0}, "level must be"),
     ],
@@ -101,3 +102,19 @@ def test_without_intervals_there_is_a_reason_instead():
 def test_parameters_are_checked(release, options, match):
     with pytest.raises(gv.exceptions.InvalidParameter, match=match):
         gv.centrality(release, **options)
+
+
+def test_a_category_is_one_variable_whose_edges_have_no_sign():
+    release = mixed_release()
+    found, edges = gv.centrality(release), Analysis(release, gv.recover(release)).find_intervals(0.95)
+    assert found.columns == ("ward", "region", "diet", "sex[M]", "bmi", "age")
+    chosen = np.where(edges.select(), np.abs(edges.estimate), 0.0)
+    assert found.strength.value == pytest.approx(chosen.sum(axis=1))
+    assert found.strength.lower[0] < found.strength.value[0] < found.strength.upper[0]
+    assert found.strength.lower[0] > 0.2 > 0.0 == found.strength.value[1]
+    ranked = [found.columns[k] for k in found.expected_influence.order]
+    assert sorted(ranked) == ["age", "bmi", "sex[M]"]
+    assert found.expected_influence.value[4] == pytest.approx(edges.estimate[4, 5])
+    bridge = gv.centrality(release, groups={"place": ["ward", "region"], "person": ["diet", "sex[M]", "bmi", "age"]})
+    assert bridge.bridge.value[0] == pytest.approx(chosen[0, 2:].sum())
+    assert gv.centrality(mixed_release(only=("ward", "diet"))).expected_influence is None

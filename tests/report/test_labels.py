@@ -1,9 +1,17 @@
 """Labels and units in place of names; how what was declared is known."""
 
+import json
+import re
+from base64 import b64decode
+
 import numpy as np
 import pandas as pd
+import pytest
 
 import graphveil as gv
+from graphveil.report.page import report_html
+from helpers.mixed import KINDS as KINDS_OF_MIXED
+from helpers.mixed import mixed_release, mixed_rows
 
 KINDS = {
     "hba1c": gv.Number(3, 20, label="HbA1c", unit="%", source="laboratory manual, p. 12"),
@@ -33,3 +41,47 @@ def test_the_report_has_labels_and_sources(tmp_path):
     assert "HbA1c (%)" in page
     assert "laboratory manual, p. 12" in page
     assert "1 of 3 variables say how they are known" in page
+
+
+def test_a_category_is_one_node_of_the_report():
+    release = mixed_release()
+    html = report_html(release)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
+    assert data["names"] == ["Ward of the patient", "region", "diet", "sex[M]", "bmi", "age"]
+    assert data["widths"] == [3, 2, 2, 1, 1, 1]
+    assert data["columns"][0] == "Ward of the patient[B]"
+    assert "<b>6</b><span>variables</span>" in html
+    assert "no sign (dash-dot)" in html
+    packed = {name: np.frombuffer(b64decode(text), "<f4") for name, text in data["regressions"].items()}
+    coef, tests = packed["coef"].reshape(10, 10), packed["tests"].reshape(10, 6, 2)
+    assert np.isnan(coef[0, :3]).all(), "levels of one category do not explain each other"
+    table = gv.regression(release, "bmi")
+    assert coef[8, :8] == pytest.approx(table.coef[:8], rel=1e-6)
+    assert tests[8, :3, 0] == pytest.approx([test.chi2 for test in table.tests], rel=1e-6)
+    assert np.isnan(tests[8, 3:]).all()
+
+
+def test_numbers_alone_say_nothing_of_categories():
+    html = report_html(mixed_release(only=("bmi", "age")))
+    assert "<li hidden>" in html
+    assert '"tests"' not in html
+
+
+def test_several_groups_have_a_category_as_one_node():
+    rows = mixed_rows(6000)
+    kinds = {name: kind for name, kind in KINDS_OF_MIXED.items() if name != "sex"}
+    made = gv.release(
+        rows,
+        domain=gv.Domain(kinds),
+        budget=gv.Budget(4.0, 1e-6),
+        by={"sex": ["F", "M"]},
+        random_state=0,
+    )
+    html = report_html(made)
+    assert "Private networks of 5 variables" in html
+    networks = re.findall(r'<svg class="still".*?</svg>', html, re.DOTALL)
+    assert all(one.count("<circle") == 5 for one in networks)
+    assert 'class="edge joint"' in networks[0]
+    found = gv.compare(made["F"], made["M"])
+    assert [panel.weights.shape for panel in found.panels[0]] == [(5, 5)] * 3
+    assert len(found.partial_correlations.labels) == 9 * 8 // 2, "levels apart"

@@ -23,6 +23,7 @@ __all__ = ["FORMATS", "FittedNetwork", "collect_network"]
 
 _NUMBERS = ("weight", "estimate", "lower", "upper", "p_value")
 _FIELDS = ("source", "target", *_NUMBERS, "could_be_noise")
+_JOINT = "df"  # of edges between variables of several columns
 _GRAPHML = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     '<key id="name" for="node" attr.name="name" attr.type="string"/>\n'
@@ -36,9 +37,13 @@ class FittedNetwork:
     Attributes
     ----------
     names : tuple of str
+        Of the variables, between which there are edges.
     edges : list of dict
         ``source``, ``target``, ``weight`` (partial correlation), and with intervals ``estimate``, ``lower``, ``upper``,
-        ``p_value`` and ``could_be_noise``.
+        ``p_value`` and ``could_be_noise``. Where a category of three levels or more is one variable, ``df`` too: how
+        many partial correlations an edge stands for. Where there are several, its weight is a strength without a sign.
+    columns : tuple of str
+        Of the matrices.
     precision, covariance, location : arrays
     n_eff : float
     guarantee, checksum : str
@@ -47,6 +52,7 @@ class FittedNetwork:
 
     names: tuple[str, ...]
     edges: list[dict[str, Any]]
+    columns: tuple[str, ...]
     precision: "NDArray[np.float64]"
     covariance: "NDArray[np.float64]"
     location: "NDArray[np.float64]"
@@ -55,14 +61,25 @@ class FittedNetwork:
     checksum: str
 
 
-def collect_network(model: Any, release: "Release") -> FittedNetwork:
-    """Edges of a fitted estimator, strongest first; with intervals, where its penalty was chosen on the release."""
-    names, weights = release.column_names, model.partial_correlations_
+def collect_network(model: Any, release: "Release", *, by_level: bool = False) -> FittedNetwork:
+    """Edges of a fitted estimator, strongest first; with intervals, where its penalty was chosen on the release.
+
+    ``by_level``: between columns, so that the levels of a category are variables of their own.
+    """
+    from graphveil.recovery.associations import association_strengths
+
+    names, places = tuple(release.variables), tuple(release.variables.values())
     intervals = model.edge_intervals() if getattr(model, "_network", None) is not None else None
+    if by_level:
+        names, places = release.column_names, tuple(range(k, k + 1) for k in range(len(release.column_names)))
+        intervals = None if intervals is None else intervals.by_level or intervals
+    weights, widths = association_strengths(model.precision_, places), [len(place) for place in places]
     sure = None if intervals is None else intervals.select()
     edges = []
     for i, j in zip(*np.nonzero(np.triu(weights, 1)), strict=True):
         edge: dict[str, Any] = {"source": names[i], "target": names[j], "weight": float(weights[i, j])}
+        if max(widths) > 1:
+            edge["df"] = widths[i] * widths[j]
         if intervals is not None and sure is not None and intervals.reason is None:
             edge |= {name: float(getattr(intervals, name)[i, j]) for name in _NUMBERS[1:]}
             edge["could_be_noise"] = not bool(sure[i, j])
@@ -71,6 +88,7 @@ def collect_network(model: Any, release: "Release") -> FittedNetwork:
     return FittedNetwork(
         names,
         edges,
+        release.column_names,
         model.precision_,
         model.covariance_,
         model.location_,
@@ -81,7 +99,7 @@ def collect_network(model: Any, release: "Release") -> FittedNetwork:
 
 
 def _graphml(network: FittedNetwork) -> bytes:
-    kinds = dict.fromkeys(_NUMBERS, "double") | {"could_be_noise": "boolean"}
+    kinds = dict.fromkeys(_NUMBERS, "double") | {"could_be_noise": "boolean", _JOINT: "int"}
     known = [name for name in kinds if network.edges and name in network.edges[0]]
     number = {name: k for k, name in enumerate(network.names)}
     out = io.StringIO()
@@ -100,10 +118,11 @@ def _graphml(network: FittedNetwork) -> bytes:
 
 
 def _csv(network: FittedNetwork) -> bytes:
-    lines = [",".join(_FIELDS)]
+    fields = [*_FIELDS, *[_JOINT] * any(_JOINT in edge for edge in network.edges)]
+    lines = [",".join(fields)]
     for edge in network.edges:
         names = [cell_text(edge[end]) for end in ("source", "target")]
-        numbers = [str(edge.get(field, "")) for field in _FIELDS[2:]]  # empty cells where there are no intervals
+        numbers = [str(edge.get(field, "")) for field in fields[2:]]  # empty cells where there are no intervals
         lines.append(",".join([*names, *numbers]))
     return "\n".join([*lines, ""]).encode()
 
@@ -115,6 +134,7 @@ def _json(network: FittedNetwork) -> bytes:
         "n_eff": network.n_eff,
         "variables": network.names,
         "edges": network.edges,
+        "columns": network.columns,
         "precision": network.precision.tolist(),
         "covariance": network.covariance.tolist(),
         "location": network.location.tolist(),
@@ -129,7 +149,7 @@ def _npz(network: FittedNetwork) -> bytes:
         precision=network.precision,
         covariance=network.covariance,
         location=network.location,
-        names=np.array(network.names, dtype=np.str_),
+        names=np.array(network.columns, dtype=np.str_),
         guarantee=np.str_(network.guarantee),
     )
     return out.getvalue()
@@ -139,12 +159,13 @@ def _svg(network: FittedNetwork) -> bytes:
     from graphveil._network_plot import Panel, common_places, networks_svg
 
     number = {name: k for k, name in enumerate(network.names)}
-    weights, said, unsure = (np.zeros((len(number), len(number))) for _ in range(3))
+    weights, said, unsure, joint = (np.zeros((len(number), len(number))) for _ in range(4))
     for edge in network.edges:
         i, j = sorted((number[edge["source"]], number[edge["target"]]))
         weights[i, j] = weights[j, i] = edge["weight"]
         said[i, j], unsure[i, j] = edge.get("estimate", edge["weight"]), edge.get("could_be_noise", False)
-    panel = Panel("", weights, unsure.astype(bool), said)
+        joint[i, j] = edge.get(_JOINT, 1) > 1
+    panel = Panel("", weights, unsure.astype(bool), said, joint.astype(bool))
     return networks_svg(network.names, [panel], common_places([weights])).encode()
 
 
@@ -170,7 +191,7 @@ class Format:
 
 FORMATS = {
     ".graphml": Format(_graphml, re.compile(re.escape(_GRAPHML.encode()))),
-    ".csv": Format(_csv, re.compile(",".join(_FIELDS).encode() + b"\n")),
+    ".csv": Format(_csv, re.compile(",".join(_FIELDS).encode() + b"(,df)?\n")),
     ".json": Format(_json, re.compile(rb'\{"guarantee": ')),
     ".npz": Format(_npz, re.compile(rb"PK\x03\x04.{26}precision\.npy", re.DOTALL)),
     ".svg": Format(_svg, re.compile(rb"<!-- graphveil -->\n<svg ")),

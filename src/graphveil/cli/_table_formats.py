@@ -34,12 +34,13 @@ def _html(table: "Table", facts: dict[str, Any]) -> str:
 
 
 def _csv(table: "Table", facts: dict[str, Any]) -> str:
-    """The rows at full precision; an empty cell for what is not known."""
-    rows = facts["terms"]
-    lines = [",".join(rows[0])]
+    """The rows at full precision, and below them joint tests; an empty cell for what is not known."""
+    rows = [*facts["terms"], *facts.get("tests", ())]
+    fields = list(dict.fromkeys(field for row in rows for field in row))
+    lines = [",".join(fields)]
     for row in rows:
-        name, *numbers = row.values()
-        lines.append(",".join([cell_text(name), *("" if number is None else repr(number) for number in numbers)]))
+        numbers = ["" if row.get(field) is None else repr(row[field]) for field in fields[1:]]
+        lines.append(",".join([cell_text(row["term"]), *numbers]))
     return "\n".join([*lines, ""])
 
 
@@ -73,7 +74,7 @@ class ResultFile:
         return cls(require_writable(path, cls(path)._like))
 
     def write(self, table: "Table", facts: dict[str, Any]) -> None:
-        """Write what is shown as a table, and ``facts`` that JSON can say, with ``terms`` among them."""
+        """Write what is shown as a table, and ``facts`` that JSON can say: ``terms`` among them, maybe ``tests``."""
         encode, _ = _FORMATS[self.path.suffix.lower()]
         write_file(self.path, encode(table, facts).encode(), self._like)
 

@@ -25,6 +25,9 @@ def fit(
     ],
     method: Annotated[str, typer.Option(help="network (graphical lasso), dense (denoised), or ridge.")] = "network",
     alpha: Annotated[str, typer.Option(help="The penalty: auto, ebic (network only), or a number.")] = "auto",
+    by_level: Annotated[
+        bool, typer.Option("--by-level", help="Edges of each level of a category, instead of the category as a whole.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a network to a release and write it. Free, and needs no records.
@@ -41,7 +44,7 @@ def fit(
     found = Release.load(require_file(release))
     with progress_bar("Fitting", as_json):
         model = _fit(found, method, alpha)
-        network = collect_network(model, found)
+        network = collect_network(model, found, by_level=by_level)
         kind.write(network, output)
     edges = len(network.edges)
     facts: dict[str, Any] = {

@@ -14,9 +14,13 @@ __all__ = ["regress"]
 @command
 def regress(
     release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
-    outcome: Annotated[str, typer.Option(help="The column to explain.")],
+    outcome: Annotated[str, typer.Option(help="The column to explain; of a category one level: 'ward[B]'.")],
     on: Annotated[
-        str | None, typer.Option(help="The columns to explain it by, separated by commas; all others by default.")
+        str | None,
+        typer.Option(
+            help="The columns to explain it by, separated by commas; all others by default. The name of a category "
+            "brings all its levels."
+        ),
     ] = None,
     level: Annotated[float, Number(help="Level of the intervals.")] = 0.95,
     output: Annotated[
@@ -34,5 +38,6 @@ def regress(
 
     file = None if output is None else ResultFile.at(output)
     found = Release.load(require_file(release))
-    fitted = regression(found, outcome, None if on is None else split_columns(on, found.column_names), level=level)
+    known = (*found.column_names, *(found.domain.source_columns or ()))
+    fitted = regression(found, outcome, None if on is None else split_columns(on, known), level=level)
     ResultFile.show(file, fitted.table(), fitted.to_dict(), as_json=as_json)

@@ -12,6 +12,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
 from graphveil.metrics import partial_correlations
+from graphveil.recovery.associations import association_strengths
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
@@ -118,11 +119,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 
     def _edge_facts(self) -> list[tuple[str, str]]:
         """How many edges there are, and the strongest."""
-        names, weights = self._names(), np.triu(self.partial_correlations_, 1)
+        names, weights = self._associations()
+        weights = np.triu(weights, 1)
         order = np.argsort(-np.abs(weights), axis=None)[: min(_STRONGEST, np.count_nonzero(weights))]
         pairs = zip(*np.unravel_index(order, weights.shape), strict=True)
         strongest = [(f"{names[i]} — {names[j]}", f"{weights[i, j]:+.2f}") for i, j in pairs]
-        return [("edges", f"{np.count_nonzero(weights)} between {len(names)} columns"), *strongest]
+        return [("edges", f"{np.count_nonzero(weights)} between {len(names)} variables"), *strongest]
 
     def _domain(self) -> Domain:
         return Domain(
@@ -161,9 +163,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         return pandas.DataFrame(self.partial_correlations_, index=self._names(), columns=self._names())
 
     def to_networkx(self, threshold: float = 0.0) -> "networkx.Graph":
-        """Graph of the pairs whose partial correlation exceeds ``threshold`` in absolute value (needs networkx)."""
+        """Graph of the pairs whose partial correlation exceeds ``threshold`` in absolute value (needs networkx).
+
+        A category of three levels or more is one node, and its edges have strengths without a sign.
+        """
         networkx = _import_package("networkx", "to_networkx")
-        names, weights = self._names(), self.partial_correlations_
+        names, weights = self._associations()
         graph = networkx.Graph()
         graph.add_nodes_from(names)
         for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
@@ -183,6 +188,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
                 "input."
             )
         return rows.reshape(-1, width)
+
+    def _associations(self) -> "tuple[list[str], NDArray[np.float64]]":
+        """Names of the variables, and the partial correlations or strengths between them."""
+        check_is_fitted(self, "precision_")
+        places = {name: own for name, own in self.release_.variables.items() if own.stop <= self.n_features_in_}
+        return list(places), association_strengths(self.precision_, tuple(places.values()))
 
     def _names(self) -> list[str]:
         check_is_fitted(self, "precision_")

@@ -11,6 +11,9 @@ release that could have been; its edges are chosen as the real ones were, so tha
 too. What its sums are off by gives the intervals. Another study of as many people with the same budget would differ
 from this one by two such errors: one of its own, and that of this one. That gives the probability that an order would
 come out the same.
+
+A category is one variable. Its edges have a strength and no sign (:mod:`graphveil.recovery.associations`), so that they
+count in strengths and not in expected influences.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +30,7 @@ from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.analysis import Analysis
+from graphveil.recovery.associations import association_strengths, blocks_of, mean_square_correlation
 from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import recover
 from graphveil.released.release import Release
@@ -47,9 +51,9 @@ class Measure:
     Attributes
     ----------
     value, lower, upper : (p,) arrays
-    order : (p,) array of int
-        Columns, the most central first.
-    above_next : (p - 1,) array
+    order : (k,) array of int
+        Variables, the most central first; without those of which all edges have no sign, where signs count.
+    above_next : (k - 1,) array
         Probability that another study of as many people with the same budget would again put the k-th of the order
         above the next one; 0.5 if that is open.
     same_first : float
@@ -77,7 +81,8 @@ class Centrality:
     strength : Measure or None
         Sum of the absolute partial correlations of a variable's edges. None if there is a ``reason``, as below.
     expected_influence : Measure or None
-        The same sum with signs.
+        The same sum with signs, without the edges of categories of three levels or more, which have none; None if there
+        is no other variable.
     bridge : Measure or None
         Strength of the edges to variables of other groups; None without groups.
     level : float
@@ -162,8 +167,8 @@ def centrality(
     ----------
     release : Release
     groups : mapping, optional
-        Names of groups of variables and their columns, such as the scales of a questionnaire: with them, the strength
-        of the edges that lead to other groups (bridges). Columns that are named nowhere are a group of their own.
+        Names of groups and of their variables, such as the scales of a questionnaire: with them, the strength of the
+        edges that lead to other groups (bridges). Variables that are named nowhere are a group of their own.
     level : float, default 0.95
 
     Returns
@@ -181,27 +186,30 @@ def centrality(
     if not isinstance(release, Release):
         raise InvalidParameter.of("release", "a gv.Release", release)
     level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
-    blocks = None if groups is None else _blocks(groups, release.column_names)
+    blocks = None if groups is None else _blocks(groups, tuple(release.variables))
     analysis = Analysis(release, recover(release))
     return find_centrality(analysis, analysis.find_intervals(level), blocks)
 
 
 def find_centrality(analysis: Analysis, edges: EdgeIntervals, blocks: Vector | None = None) -> Centrality:
-    """The same of an analysis and its intervals; ``blocks`` are the numbers of the groups that columns belong to."""
-    columns, level = analysis.release.column_names, edges.level
+    """The same of an analysis and its intervals; ``blocks`` are the numbers of the groups that variables belong to."""
+    columns, level = tuple(analysis.release.variables), edges.level
     if edges.reason is not None or len(columns) < 2:
         reason = edges.reason or "There is one variable, and nothing that it could be associated with."
         return Centrality(columns, None, None, None, level, 0, reason)
     chosen = edges.select(_FDR)
     signs = np.where(chosen, np.sign(edges.estimate), 0.0)
     simulated = _simulate(analysis, edges, chosen)
-    everywhere = np.ones(chosen.shape)
+    everywhere, everyone = np.ones(chosen.shape), np.ones(len(columns), dtype=bool)
+    signed = everywhere if edges.df is None else (edges.df == 1).astype(np.float64)
     across = None if blocks is None else (blocks[:, None] != blocks).astype(np.float64)
     return Centrality(
         columns,
-        _measure(signs * edges.estimate, np.abs, simulated, everywhere, level),
-        _measure(np.where(chosen, edges.estimate, 0.0), np.asarray, simulated, everywhere, level),
-        None if across is None else _measure(signs * edges.estimate, np.abs, simulated, across, level),
+        _measure(signs * edges.estimate, np.abs, simulated, everywhere, level, everyone),
+        _measure(
+            np.where(chosen, edges.estimate, 0.0), np.asarray, simulated, signed, level, np.asarray(signed.any(axis=1))
+        ),
+        None if across is None else _measure(signs * edges.estimate, np.abs, simulated, across, level, everyone),
         level,
         int(chosen.sum()) // 2,
         None,
@@ -209,14 +217,14 @@ def find_centrality(analysis: Analysis, edges: EdgeIntervals, blocks: Vector | N
 
 
 def _blocks(groups: Any, columns: tuple[str, ...]) -> Vector:
-    """The number of each column's group; -1 for none."""
+    """The number of each variable's group; -1 for none."""
     if not isinstance(groups, Mapping):
-        raise InvalidParameter.of("groups", "a mapping of names of groups to columns", groups)
+        raise InvalidParameter.of("groups", "a mapping of names of groups to variables", groups)
     found = np.full(len(columns), -1.0)
     for number, members in enumerate(groups.values()):
         for name in _validation.text_tuple("groups", members):
             if name not in columns or found[columns.index(name)] >= 0:
-                raise InvalidParameter.of("groups", "columns of the release, each in one group", name)
+                raise InvalidParameter.of("groups", "variables of the release, each in one group", name)
             found[columns.index(name)] = number
     return found
 
@@ -233,32 +241,81 @@ def _simulate(analysis: Analysis, edges: EdgeIntervals, chosen: NDArray[np.bool_
         moved = -theta @ noisy.draw(generator) @ theta
         own = moved.diagonal() / diagonal
         draw[:] = -moved * scale - truth * (own[:, None] + own) / 2.0
-    sd = edges.fisher_z_sd * (1.0 - edges.estimate**2)
+    by_column = edges.by_level or edges
+    sd = by_column.fisher_z_sd * (1.0 - by_column.estimate**2)
     np.fill_diagonal(sd, 0.0)
     drawn *= sd / np.maximum(drawn.std(axis=0), np.finfo(np.float32).tiny)
-    drawn += truth
     # As strong as the weakest that was chosen, in its own standard deviations: where the real choice drew the line.
-    scores = np.abs(edges.fisher_z[chosen]) / edges.fisher_z_sd[chosen]
-    drawn[np.abs(drawn) < scores.min(initial=_FAR) * sd] = 0.0
-    return truth, drawn
+    line = _scores(edges)[chosen].min(initial=_FAR)
+    joint = None if edges.by_level is None else _draw_strengths(analysis, drawn, line)
+    drawn += truth
+    drawn[np.abs(drawn) < line * sd] = 0.0
+    if joint is None:
+        return truth, drawn
+    places = tuple(analysis.release.variables.values())
+    first = [place.start for place in places]
+    together, strengths = drawn[:, first][:, :, first], association_strengths(theta, places)
+    np.fill_diagonal(strengths, 0.0)
+    for (i, j), values in joint.items():
+        together[:, i, j] = together[:, j, i] = values
+    return strengths, together
+
+
+def _scores(edges: EdgeIntervals) -> Matrix:
+    """Estimates in their own standard deviations; of a category's, as unlikely as a Gaussian that far out."""
+    from scipy.stats import norm
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.abs(edges.fisher_z) / edges.fisher_z_sd
+    return found if edges.df is None else np.where(edges.df > 1, norm.isf(edges.p_value / 2.0), found)
+
+
+def _draw_strengths(analysis: Analysis, errors: Matrix, line: float) -> dict[tuple[int, int], Vector]:
+    """Of every pair with a category, the strengths that releases would have shown; 0 where they fall short of ``line``.
+
+    ``errors`` are those of the partial correlations of all columns.
+    """
+    from scipy.stats import chi2, norm
+
+    theta, found = analysis.network.solution.precision, {}
+    truth = -partial_correlations(theta)  # is a precision matrix in units in which its diagonal is 1
+    np.fill_diagonal(truth, 1.0)
+    places = tuple(analysis.release.variables.values())
+    for i, j in blocks_of(places):
+        a, b = places[i], places[j]
+        error = errors[:, a.start : a.stop, b.start : b.stop]
+        noise = mean_square_correlation(truth, a, b, error).mean()
+        shown = mean_square_correlation(truth, a, b, error - truth[np.ix_(a, b)])
+        # Noise is about the same in all directions: so many of its means are a χ².
+        df = len(a) * len(b)
+        far = chi2.isf(2.0 * norm.sf(line), df) / df
+        found[i, j] = np.where(shown < far * noise, 0.0, np.sqrt(np.maximum(shown - noise, 0.0)))
+    return found
 
 
 def _measure(
-    shown: Matrix, of_edge: Callable[[Matrix], Matrix], simulated: tuple[Matrix, Matrix], weights: Matrix, level: float
-) -> Measure:
-    """Sums over the edges of each variable, with these weights."""
+    shown: Matrix,
+    of_edge: Callable[[Matrix], Matrix],
+    simulated: tuple[Matrix, Matrix],
+    weights: Matrix,
+    level: float,
+    among: NDArray[np.bool_],
+) -> Measure | None:
+    """Sums over the edges of each variable, with these weights; an order ``among`` some of them, if there are any."""
     from scipy.stats import norm, spearmanr
 
+    if not among.any():
+        return None
     truth, drawn = simulated
     value = np.sum(weights * shown, axis=1)
     off = np.einsum("dij,ij->di", of_edge(drawn), weights) - np.sum(weights * of_edge(truth), axis=1)
     sd = off.std(axis=0)
     middle, half = value - off.mean(axis=0), norm.isf((1.0 - level) / 2.0) * sd
-    order = np.argsort(-value, kind="stable")
+    order = np.flatnonzero(among)[np.argsort(-value[among], kind="stable")]
     # Another study has the truth plus an error of its own; the truth is this one minus its error.
     own = off - off.mean(axis=0)
     again = (value + own - np.roll(own, 1, axis=0))[:, order]
-    ranks = [spearmanr(row, value[order]).statistic for row in again[:_RANKED]] if np.ptp(value) > 0.0 else [0.0]
+    ranks = [spearmanr(row, value[order]).statistic for row in again[:_RANKED]] if np.ptp(value[among]) > 0.0 else [0.0]
     return Measure(
         value,
         np.maximum(middle - half, 0.0) if of_edge is np.abs else middle - half,  # a strength is not negative

@@ -9,7 +9,7 @@ and its p-value. The interval of a difference in the units of the table comes fr
 which keeps the asymmetry that intervals of correlations and of standard deviations have (Zou 2007).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -93,18 +93,22 @@ class Comparison:
     names : tuple of two str
         What the groups are called.
     columns : tuple of str
+    variables : mapping of str to range
+        Which of the columns each variable has: several, if it is a category of three levels or more.
     means : Differences or None
         Of every column; None if rows were assumed to be centred.
     standard_deviations : Differences
         Of every column.
     partial_correlations : Differences or None
-        Of every pair of columns in the order of ``np.triu_indices(p, 1)``; None if there is a ``reason``.
+        Of every pair of columns, levels of categories apart, in the order of ``np.triu_indices(p, 1)``; None if there
+        is a ``reason``.
     coefficients : Differences or None
         Of the terms of one regression in both groups, the intercept first; None if no ``outcome`` was asked for.
     outcome : str or None
         What that regression explains.
-    networks : pair of (p, p) arrays or None
-        Partial correlations of both groups, zero where noise could have made them; None if there is a ``reason``.
+    networks : pair of (v, v) arrays or None
+        Partial correlations of the variables in both groups, or strengths of categories, zero where noise could have
+        made them; None if there is a ``reason``.
     notes : tuple of str
         What a reader must know, such as why a coefficient has no interval in a group.
     reason : str or None
@@ -121,6 +125,7 @@ class Comparison:
 
     names: tuple[str, str]
     columns: tuple[str, ...]
+    variables: Mapping[str, range]
     means: Differences | None
     standard_deviations: Differences
     partial_correlations: Differences | None
@@ -160,7 +165,7 @@ class Comparison:
 
         The networks have the edges that noise is unlikely to have made, the third panel the pairs that ``differ``.
         """
-        return plot_networks(self.columns, *self.panels)
+        return plot_networks(tuple(self.variables), *self.panels)
 
     @property
     def panels(self) -> tuple[tuple[Panel, ...], Matrix]:
@@ -172,8 +177,11 @@ class Comparison:
         apart[np.triu_indices(len(apart), 1)] = chosen
         count, (a, b) = np.count_nonzero(chosen), self.names
         what = f"{b} − {a}: {count} {'pair differs' if count == 1 else 'pairs differ'}"
-        panels = (Panel(a, self.networks[0]), Panel(b, self.networks[1]), Panel(what, apart + apart.T))
-        return panels, common_places(self.networks)
+        widths = np.array([len(place) for place in self.variables.values()])
+        joint = np.outer(widths, widths) > 1
+        largest = _largest_of_variables(apart + apart.T, self.variables)
+        drawn = (a, self.networks[0]), (b, self.networks[1]), (what, np.where(joint, np.abs(largest), largest))
+        return tuple(Panel(name, weights, joint=joint) for name, weights in drawn), common_places(self.networks)
 
     def summary(self) -> str:
         """The comparison in words: one paragraph for each kind of number."""
@@ -352,16 +360,20 @@ class Side:
         """Partial correlations, zero where noise could have made them."""
         return np.where(self.edges.select(fdr), self.edges.estimate, 0.0)
 
+    def panel(self, network: Matrix) -> Panel:
+        """The network as a picture."""
+        return Panel(self.name, network, joint=None if self.edges.df is None else self.edges.df > 1)
+
 
 def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
     """The same of two groups that are known to be alike in what their numbers mean."""
-    edges, columns = (a.edges, b.edges), a.release.column_names
+    edges, columns = [side.edges.by_level or side.edges for side in (a, b)], a.release.column_names
     reason = next((found.reason for found in edges if found.reason is not None), None)
     subtract = partial(_subtract, level=a.edges.level, overlap=overlap)
     correlations = coefficients = means = None
     notes: tuple[str, ...] = ()
     if reason is None:
-        correlations = subtract("partial correlation", _pairs(columns), _scores(a.edges), _scores(b.edges), np.tanh)
+        correlations = subtract("partial correlation", _pairs(columns), _scores(edges[0]), _scores(edges[1]), np.tanh)
     if a.fitted is not None and b.fitted is not None:
         coefficients = subtract("coefficient", a.fitted.names, _terms(a.fitted), _terms(b.fitted), _identity)
         notes = tuple(
@@ -376,6 +388,7 @@ def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
     return Comparison(
         names=(a.name, b.name),
         columns=columns,
+        variables=a.release.variables,
         means=means,
         standard_deviations=subtract("standard deviation", columns, _log_sds(a.estimate), _log_sds(b.estimate), np.exp),
         partial_correlations=correlations,
@@ -432,6 +445,18 @@ def _group_names(a: Release, b: Release) -> tuple[str, str]:
     if isinstance(events[0], GroupEvent) and isinstance(events[1], GroupEvent) and events[0].group != events[1].group:
         return str(events[0].group[1]), str(events[1].group[1])
     return "a", "b"
+
+
+def _largest_of_variables(numbers: Matrix, variables: Mapping[str, range]) -> Matrix:
+    """Of every pair of variables, the largest number of a pair of their columns; 0 on the diagonal."""
+    first = [place.start for place in variables.values()]
+    lowest, highest = (
+        extreme.reduceat(extreme.reduceat(numbers, first, axis=0), first, axis=1)
+        for extreme in (np.minimum, np.maximum)
+    )
+    largest = np.where(-lowest > highest, lowest, highest)
+    np.fill_diagonal(largest, 0.0)  # levels of one category
+    return np.asarray(largest)
 
 
 def _pairs(columns: tuple[str, ...]) -> tuple[str, ...]:

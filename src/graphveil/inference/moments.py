@@ -86,9 +86,13 @@ class UncertainMoments:
         )
 
     def column_numbers(self, parameter: str, given: Sequence[str | int]) -> list[int]:
-        """Numbers of columns that are given by name or number."""
+        """Numbers of columns that are given by name or number, or by the name of a variable that has several."""
         rule = "distinct columns of the release, by name or number"
-        numbers = [self.names.index(item) if item in self.names else item for item in given]
+        codebook = self.release.domain.codebook
+        places = {} if codebook is None else dict(zip(codebook.names, codebook.places, strict=True))
+        places |= {name: range(number, number + 1) for number, name in enumerate(self.names)}
+        by_name = [places[item] if isinstance(item, str) and item in places else [item] for item in given]
+        numbers: list[Any] = [number for found in by_name for number in found]
         known = all(type(item) is int and 0 <= item < len(self.names) for item in numbers)
         if not known or len(set(numbers)) != len(numbers):
             shown = ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")

@@ -8,6 +8,7 @@ Newton step on the released covariance Y takes back what denoising has shrunk,
 and the law of Δ gives the standard errors (:mod:`graphveil.inference.moments`). It is the same step as for edges
 (:mod:`graphveil.recovery.edge_intervals`); where the release resolves all directions, it is least squares on Y. What a
 second step would change counts as an error too: it is large where some direction of the regressors lies within noise.
+A category is regressed on by its levels, and tested as a whole (:mod:`graphveil.inference.factors`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from graphveil._interval_plot import plot_intervals
 from graphveil._tables import Table, decimals, fixed
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
+from graphveil.inference.factors import Factor, JointTest, factors_of, wald_tests
 from graphveil.inference.moments import UncertainMoments, moments_of
 from graphveil.inference.uncertain import Spread, Uncertain, known
 from graphveil.recovery.collinearity import collinear_columns
@@ -63,6 +65,8 @@ class Regression:
         Of the release that this comes from.
     notes : tuple of str
         What a reader must know, such as why a coefficient has no interval.
+    factors : tuple of Factor
+        The categories among the columns.
     """
 
     outcome: str
@@ -77,6 +81,7 @@ class Regression:
     n_eff: float
     guarantee: str
     notes: tuple[str, ...]
+    factors: tuple[Factor, ...] = ()
 
     @property
     def coef(self) -> Vector:
@@ -134,6 +139,12 @@ class Regression:
         return (_CONST, *self.columns) if self.has_intercept else self.columns
 
     @property
+    def tests(self) -> tuple[JointTest, ...]:
+        """Of each category of three levels or more, whether it explains anything: a joint test of all its levels."""
+        skip = int(self.has_intercept)
+        return tuple(wald_tests(self.factors, self.columns, self.coef, self.spread.total[skip:, skip:]))
+
+    @property
     def _coefficients(self) -> Uncertain:
         return self.terms[int(self.has_intercept) :]
 
@@ -143,13 +154,25 @@ class Regression:
         Parameters
         ----------
         values : mapping of str to float, or array of shape (k,) or (n, k)
-            A value for each of ``columns``; of several rows, if there are several.
+            A value for each of ``columns``, or the level of a category: ``{"age": 60, "ward": "B"}``; of several rows,
+            if there are several.
         """
-        rows = np.atleast_2d([values[name] for name in self.columns] if isinstance(values, Mapping) else values)
+        rows = np.atleast_2d(self._values(values) if isinstance(values, Mapping) else values)
         if rows.ndim != 2 or rows.shape[1] != len(self.columns):
             raise InvalidParameter(f"values must hold a number for each of the {len(self.columns)} columns.")
         rows = np.c_[np.ones((len(rows), int(self.has_intercept))), rows]
         return Uncertain.of_linear(rows, self.terms.value, self.spread, self.level)
+
+    def _values(self, given: Mapping[str, Any]) -> list[Any]:
+        """The value of each column."""
+        value_of = dict(given)
+        for factor in self.factors:
+            if factor.name in given:
+                value_of |= factor.columns_at(given[factor.name])
+        missing = [name for name in self.columns if name not in value_of]
+        if missing:
+            raise InvalidParameter(f"values must hold every column; {missing[0]} is missing.")
+        return [value_of[name] for name in self.columns]
 
     def plot(self) -> Any:
         """Standardised coefficients with their intervals: axes of matplotlib, or SVG where it is not installed."""
@@ -159,10 +182,20 @@ class Regression:
         return plot_intervals(self.columns, self.standardized, self.lower * units, self.upper * units, title)
 
     def to_frame(self) -> Any:
-        """A data frame with a row for each term; both parts of the standard errors too. Needs pandas."""
+        """A data frame with a row for each term; both parts of the standard errors too. Needs pandas.
+
+        A category of three levels or more has a row of its own above its levels, with its joint test: ``chi2``, ``df``
+        and ``p_value``.
+        """
         import pandas as pd
 
-        return pd.DataFrame(self._numbers(), index=pd.Index(self.names, name="term"))
+        frame = pd.DataFrame(self._numbers(), index=pd.Index(self.names, name="term"))
+        if not self.tests:
+            return frame
+        joint = [{"term": test.name, "chi2": test.chi2, "df": test.df, "p_value": test.p_value} for test in self.tests]
+        frame = pd.concat([frame, pd.DataFrame(joint).set_index("term")])
+        above = {test.columns[0]: [len(self.names) + number] for number, test in enumerate(self.tests)}
+        return frame.iloc[[k for number, name in enumerate(self.names) for k in (*above.get(name, ()), number)]]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in what JSON can say; None for what is not known."""
@@ -179,6 +212,10 @@ class Regression:
             "r_squared": self.r_squared,
             "r_squared_interval": [known(end) for end in self.r_squared_interval],
             "terms": terms,
+            "tests": [
+                {"term": test.name, "chi2": known(test.chi2), "df": test.df, "p_value": known(test.p_value)}
+                for test in self.tests
+            ],
             "notes": list(self.notes),
             "guarantee": self.guarantee,
         }
@@ -220,8 +257,11 @@ class Regression:
         """What is shown as text, HTML and LaTeX."""
         numbers, tail = self._numbers(), (1.0 - self.level) / 2.0
         known = {"std_err": "std err", "p_value": "P>|z|", "lower": f"[{tail:.3g}", "upper": f"{1.0 - tail:.3g}]"}
-        rows = []
+        joint, rows = {test.columns[0]: test for test in self.tests}, []
         for number, name in enumerate(self.names):
+            if name in joint:  # above its levels
+                shared = {"p_value": fixed(joint[name].p_value, 3)}
+                rows.append((str(joint[name]), *(shared.get(label, "") for label in numbers)))
             places = decimals(float(self.terms.std_err[number]))
             own = {"z": 3, "p_value": 3, "standardized": 3}
             cells = [fixed(float(values[number]), own.get(label, places)) for label, values in numbers.items()]
@@ -233,10 +273,12 @@ class Regression:
             ("R-squared", f"{self.r_squared:.3f}{within}"),
             ("No. observations", f"{self.n_samples:,}, as good as {self.n_eff:,.0f} without noise"),
         )
-        said = "std err counts both sampling and privacy; the columns of these names are its two parts."
+        said = ["std err counts both sampling and privacy; the columns of these names are its two parts."]
+        if joint:
+            said.append("chi2 tests all levels of a category at once, each compared with its first level.")
         title = "Least squares from a private release"
         header = ("", *(known.get(label, label) for label in numbers))
-        return Table(title, facts, header, tuple(rows), (said, *self.notes, self.guarantee))
+        return Table(title, facts, header, tuple(rows), (*said, *self.notes, self.guarantee))
 
 
 def regression(
@@ -252,9 +294,10 @@ def regression(
     ----------
     release : Release
     outcome : str or int
-        The column to explain, by name or number.
+        The column to explain, by name or number. Of a category, one level: ``"ward[B]"``, whose regression is a linear
+        probability model.
     on : sequence of str or int, optional
-        The columns to explain it by; all others, by default.
+        The columns to explain it by; all others, by default. The name of a category brings all its levels.
     level : float, default 0.95
         Level of the intervals, for each coefficient separately.
 
@@ -275,14 +318,29 @@ def regression(
     """
     level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
     moments = moments_of(release)
-    (explained,) = moments.column_numbers("outcome", [outcome])
+    explained = _explained(moments, outcome)
     if isinstance(on, str):
         raise InvalidParameter(f"on must be a sequence of columns, got the single name {on!r}: write on=[{on!r}].")
-    others = [k for k in range(len(moments.names)) if k != explained]
+    # Other levels of the same category say nothing about it: a record has one of them only.
+    same = next(place for place in release.variables.values() if explained in place)
+    others = [k for k in range(len(moments.names)) if k not in same]
     by = others if on is None else moments.column_numbers("on", on)
     if not by or explained in by:
         raise InvalidParameter("on must hold at least one column, and not the outcome.")
     return fit_regression(moments, explained, by, level)
+
+
+def _explained(moments: UncertainMoments, outcome: str | int) -> int:
+    """The number of the outcome's column; a category has no such number."""
+    for factor in factors_of(moments.release.domain.codebook):
+        if outcome == factor.name:
+            levels = " or ".join(f"outcome={column!r}" for column in factor.indicators.values() if column)
+            raise InvalidParameter(
+                f"outcome must be a column, and {factor.name} is a category. Explain one of its levels at a time, by "
+                f"differences of its probability: {levels}."
+            )
+    (number,) = moments.column_numbers("outcome", [outcome])
+    return number
 
 
 def fit_regression(moments: UncertainMoments, outcome: int, on: Sequence[int], level: float) -> Regression:
@@ -316,6 +374,11 @@ def fit_regression(moments: UncertainMoments, outcome: int, on: Sequence[int], l
         n_eff=moments.n_eff,
         guarantee=moments.release.guarantee,
         notes=notes,
+        factors=tuple(
+            factor
+            for factor in factors_of(moments.release.domain.codebook)
+            if any(column in chosen.names[:-1] for column in factor.indicators.values())
+        ),
     )
 
 

@@ -46,5 +46,5 @@ class Analysis:
     def find_intervals(self, level: float, network: Network | None = None) -> EdgeIntervals:
         """Intervals of all pairs about a network; about :attr:`network`, unless another one is given."""
         chosen, generator = network or self.network, generator_for(self.release.checksum, "edges")
-        names = self.release.column_names
-        return edge_intervals(self.estimate.noisy, chosen, self.estimate.n_eff, level, generator, names)
+        names, variables = self.release.column_names, self.release.variables
+        return edge_intervals(self.estimate.noisy, chosen, self.estimate.n_eff, level, generator, names, variables)

@@ -10,8 +10,12 @@ first order leaves out is calibrated by simulation from the release alone: the w
 of a slightly less sparse Θ̂ plus fresh noise of the same law. All intervals are widened or narrowed by the one factor
 that makes the simulated ones cover; and a p-value is the share of simulated pairs without an edge that look as strong,
 because edges are chosen far out in a tail that is not quite Gaussian.
+
+A category of three levels or more is several columns and one variable: its edges are judged as a whole
+(:mod:`graphveil.recovery.associations`), calibrated by the same simulation.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +25,8 @@ from numpy.typing import NDArray
 from graphveil._interval_plot import plot_intervals
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
+from graphveil.recovery.associations import Places, PrecisionNoise, blocks_of, strength_intervals, wald_scores
 from graphveil.recovery.collinearity import collinear_columns
-from graphveil.recovery.gap_noise import gap_noise_of_precision
 from graphveil.recovery.network import RELIABLE, Network, refit, repair_diagonal, with_weak_edges
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.spec.forecast import SEEN
@@ -37,17 +41,21 @@ _FEWEST = 1000  # pairs without an edge from which p-values come; all pairs, if 
 _ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
 _LARGEST = 0.999  # a partial correlation beyond this counts as ±1
 _CALIBRATED_AT = 0.95
+_NUMBERS = ("estimate", "lower", "upper", "p_value")  # of every pair
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EdgeIntervals:
     """Partial correlations (or plain ones) of all pairs with their intervals.
 
+    A category of three levels or more is one variable. Its associations have a strength from 0 to 1 and no sign: with a
+    number √(partial R²), with another category the partial form of Cramér's V.
+
     Attributes
     ----------
     estimate, lower, upper : (p, p) arrays
         Partial correlations without the bias of the lasso, and the ends of their intervals; NaN if there is a
-        ``reason`` to give none.
+        ``reason`` to give none. What noise adds to a strength on average is subtracted from it.
     p_value : (p, p) array
         Probability that noise alone would make an edge look at least this strong, by simulation: near 5% it need not
         agree with an interval to the last digit.
@@ -56,7 +64,12 @@ class EdgeIntervals:
     reason : str or None
         Why there are no intervals.
     columns : tuple of str
-        Names of the columns.
+        Names of the variables.
+    df : (p, p) array of int, or None
+        How many partial correlations of single columns the p-value of a pair tests at once: 1 where it has a sign. None
+        where no variable has several columns.
+    by_level : EdgeIntervals or None
+        The same of all columns, with the levels of categories apart; None where no variable has several columns.
     """
 
     estimate: Matrix
@@ -66,6 +79,8 @@ class EdgeIntervals:
     level: float
     reason: str | None
     columns: tuple[str, ...] = ()
+    df: NDArray[np.intp] | None = None
+    by_level: "EdgeIntervals | None" = None
 
     @classmethod
     def of_scores(
@@ -76,13 +91,17 @@ class EdgeIntervals:
         return cls(middle, lower, upper, _unit_diagonal(p_value), level, None, columns)
 
     def to_frame(self) -> Any:
-        """A data frame of all pairs, strongest first; ``edge`` is ``select()``. Needs pandas."""
+        """A data frame of all pairs, strongest first; ``edge`` is ``select()``. Needs pandas.
+
+        Where variables have several columns, ``df`` tells how many partial correlations a pair has.
+        """
         import pandas as pd
 
         i, j = np.triu_indices(len(self.estimate), 1)
         named = np.array(self.columns or [f"x{k}" for k in range(len(self.estimate))], dtype=object)
-        numbers = {name: getattr(self, name)[i, j] for name in ("estimate", "lower", "upper", "p_value")}
-        frame = pd.DataFrame({"source": named[i], "target": named[j], **numbers, "edge": self.select()[i, j]})
+        numbers = {name: getattr(self, name)[i, j] for name in _NUMBERS}
+        tested = {} if self.df is None else {"df": self.df[i, j]}
+        frame = pd.DataFrame({"source": named[i], "target": named[j], **numbers, **tested, "edge": self.select()[i, j]})
         return frame.sort_values("estimate", key=np.abs, ascending=False, ignore_index=True)
 
     def plot(self, most: int = 30) -> Any:
@@ -108,7 +127,12 @@ class EdgeIntervals:
 
     @property
     def smallest_edge(self) -> float | None:
-        """Partial correlation that would be detected four times out of five, at 95%; None without intervals."""
+        """Partial correlation that would be detected four times out of five, at 95%; None without intervals.
+
+        Of two single columns: the joint test of a category needs a somewhat stronger association.
+        """
+        if self.by_level is not None:
+            return self.by_level.smallest_edge
         pairs = np.triu_indices(len(self.estimate), 1)
         if self.reason is not None or not pairs[0].size:
             return None
@@ -148,27 +172,53 @@ def edge_intervals(
     level: float,
     generator: np.random.Generator,
     columns: tuple[str, ...] = (),
+    variables: Mapping[str, range] | None = None,
 ) -> EdgeIntervals:
-    """Intervals for every pair, or the reason why there are none."""
+    """Intervals for every pair of variables, or the reason why there are none.
+
+    ``variables`` tells which columns each of them has; by default, each column is one.
+    """
     from scipy.stats import norm
 
-    p = len(noisy.matrix)
+    p, places = len(noisy.matrix), tuple((variables or {}).values())
+    several = any(len(place) > 1 for place in places)
     if network.is_broad:
-        nothing = np.full((p, p), np.nan)
-        reason = _why_broad(noisy, n_eff, columns)
-        return EdgeIntervals(nothing, nothing, nothing, nothing, level, reason, columns)
-    z, sd = _scores(repair_diagonal(noisy.matrix, noisy), network.solution.precision, noisy)
-    p_value, factor = np.ones((p, p)), 1.0
-    if p > 1:
-        errors, without_edge = _simulate_errors(noisy, network, n_eff, generator)
-        factor = float(np.quantile(errors, _CALIBRATED_AT) / norm.isf((1.0 - _CALIBRATED_AT) / 2.0))
-        upper = np.triu_indices(p, 1)
-        shares = _tail_probability(
-            np.abs(z[upper]) / sd[upper], without_edge if without_edge.size >= _FEWEST else errors
-        )
-        p_value[upper] = p_value.T[upper] = shares
-    half = norm.isf((1.0 - level) / 2.0) * factor * sd
-    return EdgeIntervals.of_scores(z, half, p_value, level, columns)
+        named = tuple(variables or ()) if several else columns
+        nothing = np.full((len(named) or p,) * 2, np.nan)
+        return EdgeIntervals(nothing, nothing, nothing, nothing, level, _why_broad(noisy, n_eff, columns), named)
+    corrected = _newton_step(repair_diagonal(noisy.matrix, noisy), network.solution.precision)
+    noise = PrecisionNoise(network.solution.precision, noisy)
+    z, sd = _scores(corrected, noise)
+    if p == 1:
+        return EdgeIntervals.of_scores(z, norm.isf((1.0 - level) / 2.0) * sd, np.ones((1, 1)), level, columns)
+    of_columns, of_variables = _simulate_errors(noisy, network, n_eff, generator, places)
+    factor = float(np.quantile(of_columns.errors, _CALIBRATED_AT) / norm.isf((1.0 - _CALIBRATED_AT) / 2.0))
+    reach, upper, p_value = norm.isf((1.0 - level) / 2.0), np.triu_indices(p, 1), np.ones((p, p))
+    p_value[upper] = p_value.T[upper] = of_columns.tail_probability(np.abs(z[upper]) / sd[upper])
+    by_column = EdgeIntervals.of_scores(z, reach * factor * sd, p_value, level, columns)
+    if not several:
+        return by_column
+    strengths = strength_intervals(corrected, noise, places, reach, factor)
+    joint = of_variables.tail_probability(wald_scores(corrected, noise, places))
+    return _join_levels(by_column, variables or {}, dict(zip(_NUMBERS, (*strengths, joint), strict=True)))
+
+
+def _join_levels(by_column: EdgeIntervals, variables: Mapping[str, range], joint: dict[str, Matrix]) -> EdgeIntervals:
+    """Of variables: pairs of single columns as they are, the others with the numbers of their blocks."""
+    places = tuple(variables.values())
+    first, widths = [place.start for place in places], np.array([len(place) for place in places])
+    i, j = np.array(blocks_of(places), dtype=np.intp).reshape(-1, 2).T
+    tables = {name: getattr(by_column, name)[np.ix_(first, first)] for name in joint}
+    for name, values in joint.items():
+        tables[name][i, j] = tables[name][j, i] = values
+    return EdgeIntervals(
+        **tables,
+        level=by_column.level,
+        reason=None,
+        columns=tuple(variables),
+        df=np.outer(widths, widths),
+        by_level=by_column,
+    )
 
 
 def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -> str:
@@ -192,22 +242,50 @@ def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Simulated:
+    """Errors of simulated estimates, in first-order standard deviations: of all pairs, and of those without an edge."""
+
+    errors: Matrix
+    without_edge: Matrix
+
+    def tail_probability(self, scores: Matrix) -> Matrix:
+        """Probability that noise alone would make a score at least this large."""
+        if scores.size == 0:
+            return scores
+        return _tail_probability(scores, self.without_edge if self.without_edge.size >= _FEWEST else self.errors)
+
+
 def _simulate_errors(
-    noisy: NoisyCovariance, network: Network, n_eff: float, generator: np.random.Generator
-) -> tuple[Matrix, Matrix]:
-    """Errors of Fisher's z, in first-order standard deviations: of all pairs, and of those without an edge."""
-    upper = np.triu_indices(len(noisy.matrix), 1)
+    noisy: NoisyCovariance, network: Network, n_eff: float, generator: np.random.Generator, places: Places
+) -> tuple[_Simulated, _Simulated]:
+    """Errors of pairs of columns, on the scale of Fisher's z, and those of pairs of variables."""
+    p, blocks = len(noisy.matrix), blocks_of(places)
+    upper = np.triu_indices(p, 1)
     # The real estimate misses weak edges, and that too is an error of its neighbours: a simulated one must miss some.
     less_sparse = with_weak_edges(network, noisy, n_eff)
     partial = partial_correlations(less_sparse.precision)[upper]
     truth = np.arctanh(np.clip(partial, -_LARGEST, _LARGEST))
-    draws = int(np.ceil(min(_PAIRS / truth.size, _COLUMNS / len(noisy.matrix))))
-    errors = np.empty((draws, truth.size))
+    draws = int(np.ceil(min(_PAIRS / truth.size, _COLUMNS / p)))
+    errors, of_blocks = np.empty((draws, truth.size)), np.empty((draws, len(blocks)))
     for draw in range(draws):
         simulated = repair_diagonal(less_sparse.covariance + noisy.draw(generator), noisy)
-        z, sd = _scores(simulated, refit(network, simulated, noisy, n_eff), noisy)
+        noise = PrecisionNoise(refit(network, simulated, noisy, n_eff), noisy)
+        corrected = _newton_step(simulated, noise.precision)
+        z, sd = _scores(corrected, noise)
         errors[draw] = np.abs(z[upper] - truth) / sd[upper]
-    return errors.ravel(), errors[:, partial == 0.0].ravel()
+        if blocks:
+            of_blocks[draw] = wald_scores(corrected - less_sparse.precision, noise, places)
+    alone = np.isin(np.arange(p), [place.start for place in places if len(place) == 1])
+    alone = alone[upper[0]] & alone[upper[1]]
+    apart = [not less_sparse.precision[np.ix_(places[i], places[j])].any() for i, j in blocks]
+    return (
+        _Simulated(errors.ravel(), errors[:, partial == 0.0].ravel()),
+        _Simulated(
+            np.r_[errors[:, alone].ravel(), of_blocks.ravel()],
+            np.r_[errors[:, alone & (partial == 0.0)].ravel(), of_blocks[:, np.array(apart, dtype=bool)].ravel()],
+        ),
+    )
 
 
 def _tail_probability(scores: Matrix, simulated: Matrix) -> Matrix:
@@ -220,17 +298,21 @@ def _tail_probability(scores: Matrix, simulated: Matrix) -> Matrix:
     return np.asarray(np.where(scores > start, continued, counted))
 
 
-def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matrix, Matrix]:
-    """Fisher's z of the corrected partial correlations, and its standard deviation to first order."""
+def _newton_step(S: Matrix, precision: Matrix) -> Matrix:
+    """T, the estimate without the bias of the lasso."""
     corrected = 2.0 * precision - precision @ S @ precision
-    corrected = (corrected + corrected.T) / 2.0
-    diagonal = np.maximum(corrected.diagonal(), 0.1 * precision.diagonal())
+    return np.asarray((corrected + corrected.T) / 2.0)
+
+
+def _scores(corrected: Matrix, noise: PrecisionNoise) -> tuple[Matrix, Matrix]:
+    """Fisher's z of the corrected partial correlations, and its standard deviation to first order."""
+    diagonal = np.maximum(corrected.diagonal(), 0.1 * noise.precision.diagonal())
     scale = 1.0 / np.sqrt(np.outer(diagonal, diagonal))
     r = np.clip(-corrected * scale, -_LARGEST, _LARGEST)
     np.fill_diagonal(r, 0.0)
     square = r**2
     variance = np.zeros_like(r)
-    for gram, size in noisy.precision_noise(precision):
+    for gram, size in noise.grams:
         # r moves with T_ij by -1/√(T_ii T_jj) and with T_ii by -r/(2 T_ii). With cov(T_ij, T_kl) = size (G_ik G_jl +
         # G_il G_jk) and K = G/√(T_ii T_jj), the nine terms are these four.
         K = gram * scale
@@ -238,11 +320,8 @@ def _scores(S: Matrix, precision: Matrix, noisy: NoisyCovariance) -> tuple[Matri
         both = own[:, None] + own
         alone, joint = np.outer(own, own) * (1.0 - square), K**2 * (1.0 + square)
         variance += size * (alone + joint + 2.0 * r * K * both + square * both**2 / 2.0)
-    if noisy.gaps is not None:  # to first order in T_ij alone, as errors of single entries are
-        more = noisy.sampling * gap_noise_of_precision(precision, noisy.gaps, noisy.denoised)
+    for more in noise.single:  # independent errors of single entries, to first order in T_ij alone
         variance += more * scale**2
-    # Independent errors of single entries, to first order in T_ij alone.
-    variance += precision**2 @ np.broadcast_to(noisy.single, r.shape) @ precision**2 * scale**2
     return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - square))
 
 

@@ -217,7 +217,7 @@ def estimate_release(release: Release) -> Estimate:
             estimate.noisy * scale,
             ((half[:, None] * estimate.back, estimate.noise),),
             estimate.covariance * scale,
-            estimate.kurtosis / release.n_kish,
+            _kurtosis(release, estimate) / release.n_kish,
             estimate.single * scale**2,
         )
         there = np.ones(half.size)
@@ -320,6 +320,15 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
         columns=release.columns,
         noisy=NoisyCovariance(noisy, privacy, covariance, sampling, single),
     )
+
+
+def _kurtosis(release: Release, estimate: RoundState) -> float:
+    """What sampling noise is multiplied by: by how much norms of rows vary more than those of Gaussian rows.
+
+    Not less than 1 with categories: the squares of an indicator hardly vary, but its products with other columns do.
+    """
+    codebook = release.domain.codebook
+    return max(estimate.kurtosis, 1.0) if codebook is not None and codebook.has_categories else estimate.kurtosis
 
 
 def _location_sd(

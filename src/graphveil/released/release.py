@@ -82,6 +82,18 @@ class Release(NoisyMoments):
         return self.column_names if self.domain.codebook is None else self.domain.codebook.labels
 
     @property
+    def variables(self) -> dict[str, range]:
+        """Which columns each variable has: several, if it is a category of three levels or more."""
+        if self.domain.codebook is not None:
+            return dict(zip(self.domain.codebook.variables, self.domain.codebook.places, strict=True))
+        return {name: range(number, number + 1) for number, name in enumerate(self.column_names)}
+
+    @property
+    def variable_labels(self) -> tuple[str, ...]:
+        """What people are shown in place of the names of the variables: the labels and units of the codebook."""
+        return self.column_names if self.domain.codebook is None else self.domain.codebook.variable_labels
+
+    @property
     def missing_shares(self) -> dict[str, float]:
         """Noisy share of the records in which each variable that declares missing values is missing."""
         codebook, there = self.domain.codebook, np.diag(self.observed)

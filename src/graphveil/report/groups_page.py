@@ -30,7 +30,7 @@ def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
         sides = [Side.of(release, str(level), LEVEL) for level, release in groups.items()]
     networks = [side.network(FDR) for side in sides]
     places = common_places(networks)
-    names, style, card = groups.parts[0].column_labels, asset("page.css"), privacy_card(groups)
+    names, style, card = groups.parts[0].variable_labels, asset("page.css"), privacy_card(groups)
     overlap = groups.event.groups_per_person > 1
     pairs = [compare_sides(a, b, fdr=FDR, overlap=overlap) for a, b in combinations(sides, 2)]
     parts = {
@@ -42,7 +42,7 @@ def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
         "card": render_card(card),
         "numbers": "".join(map(_render_group, groups.event.groups, sides, networks)),
         "networks": "".join(
-            _render_network(names, Panel(side.name, network), places, side.edges.reason)
+            _render_network(names, side.panel(network), places, side.edges.reason)
             for side, network in zip(sides, networks, strict=True)
         ),
         "differences": "".join(_render_pair(names, pair, places, unfolded=pair is pairs[0]) for pair in pairs),

@@ -15,15 +15,19 @@
   const estimate = correlations(data.estimate), lower = correlations(data.lower), upper = correlations(data.upper);
   const sureBits = bytes(data.sure);
   const pairOf = (i, j) => i < j ? i * (2 * p - i - 1) / 2 + j - i - 1 : pairOf(j, i);
+  // The edges of a category of several columns have no sign.
+  const unsigned = new Uint8Array(p * (p - 1) / 2);
+  for (let i = 0; i < p; i += 1) for (let j = i + 1; j < p; j += 1) unsigned[pairOf(i, j)] = data.widths[i] > 1 || data.widths[j] > 1 ? 1 : 0;
   const isSure = (k) => (sureBits[k >> 3] >> (k & 7) & 1) === 1;
   const path = data.path.map((point) => {
     const i = words(point.i, Uint16Array), j = words(point.j, Uint16Array), r = correlations(point.r);
     return Array.from(i, (a, k) => ({ i: a, j: j[k], r: r[k], pair: pairOf(a, j[k]) }));
   });
   const signed = (v, digits = 2) => (v < 0 ? MINUS : "+") + Math.abs(v).toFixed(digits);
+  const shownAs = (v, pair) => unsigned[pair] ? v.toFixed(2) : signed(v);
   const plain = (v) => v.toFixed(4);
   const short = (name) => { const c = Array.from(name); return c.length > SHORT ? c.slice(0, SHORT - 1).join("") + "\u2026" : name; };
-  const interval = (k) => lower === null ? "no interval" : signed(lower[k]) + " to " + signed(upper[k]);
+  const interval = (k) => lower === null ? "no interval" : shownAs(lower[k], k) + " to " + shownAs(upper[k], k);
   const doubt = (k) => isSure(k) ? "" : ", could be noise";
 
   // ---------------------------------------------------------------- state
@@ -76,7 +80,7 @@
   }
   function said(k) {
     const near = neighbours(k);
-    const list = near.slice(0, 8).map(([other, e]) => `${names[other]} ${signed(e.r)}${doubt(e.pair)}`);
+    const list = near.slice(0, 8).map(([other, e]) => `${names[other]} ${shownAs(e.r, e.pair)}${doubt(e.pair)}`);
     const more = near.length > 8 ? `, and ${near.length - 8} more` : "";
     return `${names[k]}: ${near.length} ${near.length === 1 ? "edge" : "edges"}${near.length ? ": " : ""}${list.join("; ")}${more}`;
   }
@@ -85,19 +89,19 @@
     lines.replaceChildren(); values.replaceChildren();
     drawn = edges.map((e) => {
       const sure = isSure(e.pair), strength = Math.min(Math.abs(e.r), 1);
-      const kind = sure ? (e.r < 0 ? "negative" : "positive") : "unsure";
+      const kind = !sure ? "unsure" : unsigned[e.pair] ? "joint" : e.r < 0 ? "negative" : "positive";
       const line = make("path", lines, { class: "edge " + kind, "stroke-width": (thin * (sure ? 1.2 + 9 * strength : 1.4 + 3 * strength)).toFixed(2) });
       return { ...e, line };
     });
     for (const e of drawn) if (drawn.length <= MOST_HITS) {
       e.hit = make("path", lines, { class: "hit" });
-      e.hit.addEventListener("pointerenter", (event) => showTip(`${names[e.i]} \u2014 ${names[e.j]}\nin the network ${signed(e.r)}\nestimate ${signed(estimate[e.pair])}, ${interval(e.pair)}${doubt(e.pair)}`, event));
+      e.hit.addEventListener("pointerenter", (event) => showTip(`${names[e.i]} \u2014 ${names[e.j]}\nin the network ${shownAs(e.r, e.pair)}\nestimate ${shownAs(estimate[e.pair], e.pair)}, ${interval(e.pair)}${doubt(e.pair)}`, event));
       e.hit.addEventListener("pointerleave", hideTip);
     }
     const room = drawn.filter((e) => isSure(e.pair));
     if (room.length <= MOST_VALUES && size[0] > 500) for (const e of room) {
       e.value = make("text", values, { class: "value" });
-      e.value.textContent = signed(estimate[e.pair]);
+      e.value.textContent = shownAs(estimate[e.pair], e.pair);
     }
     drawn.forEach(putEdge);
     const degree = new Array(p).fill(0);
@@ -177,12 +181,12 @@
   const columns = [
     { key: "first", title: "Variable", of: (e) => names[e.i], kind: "name" },
     { key: "second", title: "and", of: (e) => names[e.j], kind: "name" },
-    { key: "size", title: "Estimate", of: (e) => Math.abs(estimate[e.pair]), text: (e) => signed(estimate[e.pair]), csv: (e) => plain(estimate[e.pair]), kind: "number" },
+    { key: "size", title: "Estimate", of: (e) => Math.abs(estimate[e.pair]), text: (e) => shownAs(estimate[e.pair], e.pair), csv: (e) => plain(estimate[e.pair]), kind: "number" },
     { key: "noise", title: "Noise?", of: (e) => isSure(e.pair) ? 0 : 1, text: (e) => isSure(e.pair) ? "unlikely" : "could be", kind: "word" },
     ...(lower === null ? [] : [
-      { key: "lower", title: "from", of: (e) => lower[e.pair], text: (e) => signed(lower[e.pair]), csv: (e) => plain(lower[e.pair]), kind: "number" },
-      { key: "upper", title: "to", of: (e) => upper[e.pair], text: (e) => signed(upper[e.pair]), csv: (e) => plain(upper[e.pair]), kind: "number" }]),
-    { key: "network", title: "In the network", of: (e) => Math.abs(e.r), text: (e) => e.apart ? "\u2013" : signed(e.r), csv: (e) => plain(e.r), kind: "number" },
+      { key: "lower", title: "from", of: (e) => lower[e.pair], text: (e) => shownAs(lower[e.pair], e.pair), csv: (e) => plain(lower[e.pair]), kind: "number" },
+      { key: "upper", title: "to", of: (e) => upper[e.pair], text: (e) => shownAs(upper[e.pair], e.pair), csv: (e) => plain(upper[e.pair]), kind: "number" }]),
+    { key: "network", title: "In the network", of: (e) => Math.abs(e.r), text: (e) => e.apart ? "\u2013" : shownAs(e.r, e.pair), csv: (e) => plain(e.r), kind: "number" },
   ];
   const collator = new Intl.Collator(undefined, { numeric: true });
   for (const column of columns) {
@@ -266,7 +270,7 @@
   byId("scale-low").textContent = signed(-strongest); byId("scale-high").textContent = signed(strongest);
   function colours() {
     const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();
-    return { plus: of("--plus"), minus: of("--minus"), faint: of("--faint"), ink: of("--ink"), soft: of("--soft"), accent: of("--accent"), panel: of("--panel") };
+    return { plus: of("--plus"), minus: of("--minus"), joint: of("--joint"), faint: of("--faint"), ink: of("--ink"), soft: of("--soft"), accent: of("--accent"), panel: of("--panel") };
   }
   function drawMatrix() {
     const room = canvas.parentElement.clientWidth - 40, ratio = window.devicePixelRatio || 1;
@@ -289,7 +293,7 @@
       const pair = pairOf(order[row], order[column]), value = row > column ? estimate[pair] : network.get(pair) || 0;
       if (gap) { context.globalAlpha = 0.35; context.fillStyle = colour.faint; context.fillRect(x, y, cellSize - gap, cellSize - gap); }
       context.globalAlpha = Math.min(1, Math.abs(value) / strongest);
-      context.fillStyle = value < 0 ? colour.minus : colour.plus;
+      context.fillStyle = unsigned[pair] ? colour.joint : value < 0 ? colour.minus : colour.plus;
       context.fillRect(x, y, cellSize - gap, cellSize - gap);
       if (value < 0 && cellSize >= 7) {
         context.globalAlpha = 0.55; context.strokeStyle = colour.ink; context.lineWidth = 1;
@@ -298,7 +302,7 @@
       if (cellSize >= 34 && value !== 0) {
         context.globalAlpha = 1; context.textAlign = "center";
         context.fillStyle = Math.abs(value) > 0.6 * strongest ? colour.panel : colour.ink;
-        context.fillText(Math.abs(value) < 0.005 ? "\u00b7" : signed(value).replace("0.", "."), x + cellSize / 2, y + cellSize / 2);
+        context.fillText(Math.abs(value) < 0.005 ? "\u00b7" : shownAs(value, pair).replace("0.", "."), x + cellSize / 2, y + cellSize / 2);
       }
     }
     context.globalAlpha = 1; context.fillStyle = colour.soft;
@@ -322,7 +326,7 @@
   function sayCell() {
     const a = order[cursor.row], b = order[cursor.column], k = a === b ? -1 : pairOf(a, b);
     const edge = path[state.point].find((e) => e.pair === k);
-    byId("cell").textContent = k < 0 ? names[a] : `${names[a]} \u2014 ${names[b]}: estimate ${signed(estimate[k])}, ${interval(k)}${doubt(k)}; ${edge ? "in the network " + signed(edge.r) : "no edge"}.`;
+    byId("cell").textContent = k < 0 ? names[a] : `${names[a]} \u2014 ${names[b]}: estimate ${shownAs(estimate[k], k)}, ${interval(k)}${doubt(k)}; ${edge ? "in the network " + shownAs(edge.r, k) : "no edge"}.`;
   }
   canvas.addEventListener("pointermove", (event) => {
     const box = canvas.getBoundingClientRect();
@@ -343,21 +347,36 @@
   const outcome = byId("outcome");
   if (outcome) {
     const numbers = (text) => { const raw = bytes(text); return new Float32Array(raw.buffer, 0, raw.length / 4); };
-    const { coef, lower: low, upper: high, standard, fit } = Object.fromEntries(Object.entries(data.regressions).map(([k, v]) => [k, numbers(v)]));
+    const { coef, lower: low, upper: high, standard, fit, tests } = Object.fromEntries(Object.entries(data.regressions).map(([k, v]) => [k, numbers(v)]));
     const digits = (v) => Number.isFinite(v) ? (v < 0 ? MINUS : "") + Math.abs(v).toPrecision(3) : "\u2013";
-    names.forEach((name, k) => { const option = document.createElement("option"); option.value = k; option.textContent = short(name); outcome.append(option); });
+    const { columns: terms, widths } = data, q = terms.length;
+    const first = widths.map((_, k) => widths.slice(0, k).reduce((sum, width) => sum + width, 0));
+    const line = (cells, unsure) => {
+      const row = document.createElement("tr");
+      if (unsure) row.className = "unsure";
+      cells.forEach((text, place) => {
+        const cell = document.createElement(place ? "td" : "th");
+        if (place) cell.className = "number"; else cell.scope = "row";
+        cell.textContent = text; row.append(cell);
+      });
+      return row;
+    };
+    terms.forEach((name, k) => { const option = document.createElement("option"); option.value = k; option.textContent = short(name); outcome.append(option); });
     const fill = () => {
-      const y = +outcome.value, others = order.filter((k) => k !== y).sort((a, b) => Math.abs(standard[y * p + b]) - Math.abs(standard[y * p + a]));
-      byId("fit-said").textContent = `${names[y]} on all other variables: R\u00b2 = ${fit[3 * y].toFixed(3)}` + (Number.isFinite(fit[3 * y + 1]) ? ` (${fit[3 * y + 1].toFixed(3)} to ${fit[3 * y + 2].toFixed(3)})` : "");
-      byId("regression").tBodies[0].replaceChildren(...others.map((k) => {
-        const at = y * p + k, row = document.createElement("tr"), zero = !(low[at] > 0 || high[at] < 0);
-        if (zero) row.className = "unsure";
-        [names[k], digits(coef[at]), digits(low[at]), digits(high[at]), digits(standard[at])].forEach((text, place) => {
-          const cell = document.createElement(place ? "td" : "th");
-          if (place) cell.className = "number"; else cell.scope = "row";
-          cell.textContent = text; row.append(cell);
-        });
-        return row;
+      const y = +outcome.value, size = (k) => Math.abs(standard[y * q + k]);
+      const groups = order.filter((v) => y < first[v] || y >= first[v] + widths[v]).map((v) => [v, Array.from({ length: widths[v] }, (_, k) => first[v] + k)]);
+      const largest = ([, group]) => Math.max(...group.map(size));
+      byId("fit-said").textContent = `${terms[y]} on all other variables: R\u00b2 = ${fit[3 * y].toFixed(3)}` + (Number.isFinite(fit[3 * y + 1]) ? ` (${fit[3 * y + 1].toFixed(3)} to ${fit[3 * y + 2].toFixed(3)})` : "");
+      byId("regression").tBodies[0].replaceChildren(...groups.sort((a, b) => largest(b) - largest(a)).flatMap(([v, group]) => {
+        const at = (k) => y * q + k, rows = group.map((k) => line([terms[k], coef, low, high, standard].map((of, place) => place ? digits(of[at(k)]) : of), !(low[at(k)] > 0 || high[at(k)] < 0)));
+        if (group.length === 1) return rows;
+        const [chi2, chance] = [0, 1].map((k) => tests[2 * (y * p + v) + k]);
+        const said = Number.isFinite(chi2) ? `\u03c7\u00b2(${group.length}) = ${chi2.toFixed(1)}, p ${chance < 0.001 ? "< 0.001" : "= " + chance.toFixed(3)}` : "no test";
+        const joint = line([names[v], said], !(chance < 0.05));
+        joint.classList.add("joint");
+        joint.lastElementChild.colSpan = 4;
+        for (const row of rows) row.classList.add("level");
+        return [joint, ...rows];
       }));
     };
     outcome.addEventListener("change", fill);

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from graphveil._files import write_file
 from graphveil._graph_layout import place_nodes
 from graphveil.exceptions import InvalidParameter
-from graphveil.metrics import partial_correlations
+from graphveil.recovery.associations import association_strengths
 from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, interval_chart, spectrum_chart
@@ -88,10 +88,11 @@ def report_html(release: Release | GroupedRelease, forecast: Forecast | None = N
         "title": escape(title or f"Private network of {len(content.names)} variables"),
         "date": f"{date.today():%-d %B %Y}",
         "verdict": render_verdict(card),
-        "card": render_card(card) + _render_bounds(release, content.names),
+        "card": render_card(card) + _render_bounds(release, content.columns),
         "numbers": _render_numbers(release, content),
         "notes": _render_notes(content),
         "interval": "" if content.intervals.reason is None else "hidden",
+        "joint": "" if content.has_joint_edges else "hidden",
         "dependent": "" if release.event.rows_per_person > 1 else "hidden",
         "spectrum": spectrum_chart(content.spectrum),
         "regression": _render_regression(content),
@@ -141,7 +142,7 @@ def _render_bounds(release: Release, names: tuple[str, ...]) -> str:
 
 
 def _render_numbers(release: Release, content: Content) -> str:
-    edges = np.triu(content.path[content.chosen].solution.precision, 1) != 0.0
+    edges = np.triu(association_strengths(content.path[content.chosen].solution.precision, content.places), 1) != 0.0
     seen = f"{(content.sure & edges).sum():,} of {edges.sum():,}"
     return render_numbers(release, content.found, content.intervals, seen)
 
@@ -160,13 +161,19 @@ def _render_notes(content: Content) -> str:
 def _render_regression(content: Content) -> str:
     if not content.regressions:
         return ""
+    levels = ""
+    if content.has_joint_edges:
+        levels = (
+            " The levels of a category are compared with its first one, and tested together (χ²). As an outcome a "
+            "level is 1 or 0, and coefficients are differences of its probability."
+        )
     heads = "".join(
         f'<th scope="col" class="number">{name}</th>' for name in ("Coefficient", "from", "to", "Standardized")
     )
     return (
         '<section class="live" aria-labelledby="regression-title"><h2 id="regression-title">Regressions</h2>'
         "<p>Least squares of one variable on all others, from the release alone, with 95% intervals that count "
-        "sampling and privacy noise. Grey: the interval contains zero.</p>"
+        f"sampling and privacy noise. Grey: the interval contains zero.{levels}</p>"
         '<div class="controls"><label for="outcome">Outcome <select id="outcome"></select></label></div>'
         '<p id="fit-said" class="count" role="status" aria-live="polite"></p>'
         '<div class="scroll"><table id="regression" class="plain">'
@@ -192,11 +199,12 @@ def _render_centrality(content: Content) -> str:
             )
     if not charts:
         return ""
+    unsigned = " Edges of categories have no sign: expected influence omits them." if content.has_joint_edges else ""
     cut = f" The {_MOST_CENTRAL} most central are shown." if len(content.names) > _MOST_CENTRAL else ""
     return (
         '<section aria-labelledby="centrality-title"><h2 id="centrality-title">Centrality</h2><p>Sums of the partial '
         f"correlations of a variable's edges that noise is unlikely to have made, without "
-        f"(strength) and with signs (expected influence), with 95% intervals. {said}{cut}</p>"
+        f"(strength) and with signs (expected influence), with 95% intervals. {said}{cut}{unsigned}</p>"
         f'<div class="pair">{"".join(charts)}</div></section>'
     )
 
@@ -238,12 +246,14 @@ def _render_forecast(forecast: Forecast) -> str:
 def _data(content: Content) -> str:
     """Names and numbers for the script, as JSON that cannot end its element."""
     pairs = np.triu_indices(len(content.names), 1)
-    chosen = partial_correlations(content.path[content.chosen].solution.precision)
+    path = [association_strengths(point.solution.precision, content.places) for point in content.path]
     data: dict[str, Any] = {
         "names": content.names,
+        "columns": content.columns,
+        "widths": [len(place) for place in content.places],
         "order": content.order.tolist(),
-        "places": (place_nodes(chosen, content.order) * 1000).round().astype(int).tolist(),
-        "path": [_edges(partial_correlations(point.solution.precision)) for point in content.path],
+        "places": (place_nodes(path[content.chosen], content.order) * 1000).round().astype(int).tolist(),
+        "path": [_edges(strengths) for strengths in path],
         "scales": [round(point.scale / content.path[content.chosen].scale, 4) for point in content.path],
         "chosen": content.chosen,
         "units": _UNITS,
@@ -259,16 +269,24 @@ def _data(content: Content) -> str:
 
 
 def _regressions(content: Content) -> dict[str, str]:
-    """Coefficients (outcome by column) with their ends, and R² with its own, as packed float32; NaN for none."""
-    p = len(content.names)
+    """What the script shows of regressions, as packed float32; NaN for none.
+
+    Coefficients (outcome by column) with their ends, R² with its own, and joint tests (outcome by variable): χ² and p.
+    """
+    p = len(content.columns)
     tables = {name: np.full((p, p), np.nan) for name in ("coef", "lower", "upper", "standard")}
+    tests = np.full((p, len(content.places), 2), np.nan)
     fit = np.array([[found.r_squared, *found.r_squared_interval] for found in content.regressions])
+    place_of = np.repeat(np.arange(len(content.places)), [len(place) for place in content.places])
+    several = [k for k, place in enumerate(content.places) if len(place) > 1]
     for k, found in enumerate(content.regressions):
-        others, skip = np.arange(p) != k, int(found.has_intercept)
+        others, skip = place_of != place_of[k], int(found.has_intercept)
+        for place, test in zip([one for one in several if one != place_of[k]], found.tests, strict=True):
+            tests[k, place] = test.chi2, test.p_value
         tables["coef"][k, others] = found.terms.value[skip:]
         tables["lower"][k, others], tables["upper"][k, others] = found.terms.lower[skip:], found.terms.upper[skip:]
         tables["standard"][k, others] = found.standardized
-    packed = {**tables, "fit": fit}
+    packed = {**tables, "fit": fit, **({"tests": tests} if content.has_joint_edges else {})}
     return {name: base64.b64encode(values.astype("<f4").tobytes()).decode() for name, values in packed.items()}
 
 

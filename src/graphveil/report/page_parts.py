@@ -48,7 +48,7 @@ def render_numbers(release: Release, found: Estimate, intervals: EdgeIntervals, 
     smallest = intervals.smallest_edge
     tiles = [
         (f"{release.n_samples:,}", release.event.counted),
-        (f"{len(release.column_names):,}", "variables"),
+        (f"{len(release.variables):,}", "variables"),
         (f"{found.n_eff:,.0f}", f"noise-free records it is as good as (n_eff){drowned}"),
         (seen, "edges that noise is unlikely to have made"),
         ("none" if smallest is None else f"{smallest:.2g}", "partial correlation detected 4 times out of 5"),

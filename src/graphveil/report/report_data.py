@@ -13,8 +13,8 @@ from graphveil.exceptions import PrivacyWarning
 from graphveil.inference.centrality import Centrality, find_centrality
 from graphveil.inference.moments import moments_of
 from graphveil.inference.regression import Regression, fit_regression
-from graphveil.metrics import partial_correlations
 from graphveil.recovery.analysis import Analysis
+from graphveil.recovery.associations import Places, association_strengths
 from graphveil.recovery.diagnostics import diagnostics
 from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import Estimate, recover
@@ -54,6 +54,11 @@ class Content:
     Attributes
     ----------
     names : tuple of str
+        Of the variables.
+    columns : tuple of str
+        Of their columns: the levels of a category, except for the first, are columns of their own.
+    places : tuple of ranges
+        Which of these each variable has.
     found : Estimate
     path : list of Network
         From no edge down; ``path[chosen]`` is the network that is fitted.
@@ -64,16 +69,18 @@ class Content:
     estimate : (p, p) array
         Partial correlations: those of the intervals, or the denoised ones where there are none.
     order : (p,) array of int
-        Columns so that neighbours stand together.
+        Variables so that neighbours stand together.
     spectrum : Spectrum
     centrality : Centrality
     regressions : list of Regression
-        Of every column on all others; empty where there is one column, or too many to read.
+        Of every column on those of all other variables; empty where there is one variable, or too many to read.
     notes : tuple of str
         What a reader must know before believing anything.
     """
 
     names: tuple[str, ...]
+    columns: tuple[str, ...]
+    places: Places
     found: Estimate
     path: list[Network]
     chosen: int
@@ -86,10 +93,15 @@ class Content:
     regressions: list[Regression]
     notes: tuple[str, ...]
 
+    @property
+    def has_joint_edges(self) -> bool:
+        """Whether some variable has several columns, so that its edges have no sign."""
+        return len(self.columns) > len(self.names)
+
 
 def collect_report_data(release: Release) -> Content:
     """Recover, fit the whole path, and judge every edge: from published numbers alone."""
-    names = release.column_labels
+    names, places = release.variable_labels, tuple(release.variables.values())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it
         found, regressions = recover(release), _regressions(release)
@@ -98,16 +110,18 @@ def collect_report_data(release: Release) -> Content:
     network = analysis.network
     most = max(_LEAST_EDGES, _EDGES_A_COLUMN * p, 2 * network.solution.n_edges)
     path, intervals = analysis.find_path(most), analysis.find_intervals(LEVEL)
-    estimate = intervals.estimate if intervals.reason is None else found.partial_correlations
+    estimate = intervals.estimate if intervals.reason is None else association_strengths(found.precision, places)
     return Content(
         names=names,
+        columns=release.column_labels,
+        places=places,
         found=found,
         path=path,
         chosen=next(k for k, point in enumerate(path) if point is network),
         intervals=intervals,
         sure=intervals.select(fdr=FDR),
         estimate=estimate,
-        order=neighbourly_order(partial_correlations(network.solution.precision)),
+        order=neighbourly_order(association_strengths(network.solution.precision, places)),
         spectrum=_spectrum(found, release),
         centrality=find_centrality(analysis, intervals),
         regressions=regressions,
@@ -116,11 +130,11 @@ def collect_report_data(release: Release) -> Content:
 
 
 def _regressions(release: Release) -> list[Regression]:
-    p = len(release.column_names)
-    if not 1 < p <= MOST_OUTCOMES or release.event.mechanism != "default":
+    p, places = len(release.column_names), release.variables.values()
+    if not (len(places) > 1 and p <= MOST_OUTCOMES) or release.event.mechanism != "default":
         return []
     moments = moments_of(release)
-    return [fit_regression(moments, k, [j for j in range(p) if j != k], LEVEL) for k in range(p)]
+    return [fit_regression(moments, k, [j for j in range(p) if j not in own], LEVEL) for own in places for k in own]
 
 
 def _spectrum(found: Estimate, release: Release) -> Spectrum:

@@ -65,6 +65,25 @@ class Codebook(Record):
         return tuple(shown) if len(set(shown)) == len(shown) else self.columns
 
     @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the variables in a network: of its column, if one has a single one, which tells its scale or level.
+
+        So a category of two levels keeps its sign: ``sex[M]`` is positive where ``M`` is more.
+        """
+        return self._variables(self.names, self.names)
+
+    @property
+    def variable_labels(self) -> tuple[str, ...]:
+        """What people are shown in place of these names: labels with units, where they were given."""
+        shown = tuple(_shown(name, kind) for name, kind in zip(self.names, self.kinds, strict=True))
+        return self._variables(shown, self.variables)
+
+    def _variables(self, names: tuple[str, ...], otherwise: tuple[str, ...]) -> tuple[str, ...]:
+        columns = [kind.column_names(name) for name, kind in zip(names, self.kinds, strict=True)]
+        found = [own[0] if len(own) == 1 else name for name, own in zip(names, columns, strict=True)]
+        return tuple(found) if len(set(found)) == len(found) else otherwise
+
+    @property
     def bounds(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Lower and upper bounds of these columns."""
         lower, upper = zip(*(pair for kind in self.kinds for pair in kind.ends()), strict=True)
