@@ -86,6 +86,7 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/regression_intervals.py
 	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/comparison.py
+	$(BIN)/python benchmarks/categories.py
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/classify.py
 	$(BIN)/python benchmarks/ledger.py
