@@ -130,6 +130,19 @@ def test_an_empty_table_is_released_like_any_other(n, options):
         assert made.n_samples >= 1
 
 
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_rows_that_must_be_read_to_be_counted_are_released(adaptive):
+    """A frame does not know how long it is: an error in the pass that counts would say it."""
+    rows = np.ones((731, 2))
+    frame = pa.table({"a": rows[:, 0], "b": rows[:, 1]})
+    domain = gv.Domain({"a": (-1, 1), "b": (-1, 1)}, neighbours="add-remove")
+    made = [
+        gv.release(source, domain=domain, budget=BUDGET, adaptive=adaptive, random_state=0) for source in (frame, rows)
+    ]
+    assert made[0].n_samples == made[1].n_samples
+    assert (made[0].second_moment == made[1].second_moment).all()
+
+
 def test_no_warning_depends_on_the_number(recwarn):
     """δ is large against 1/n, which is only said where n is public."""
     rows = np.zeros((50, 2))

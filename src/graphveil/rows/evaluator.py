@@ -105,7 +105,9 @@ class Evaluator(Unreleased):
     def _count_rows(self) -> Tally:
         if self._seen is not None:
             return self._seen
-        if isinstance(self._source, StreamedMoments) or self._source.knows_count or self.space.lattice is None:
+        known = isinstance(self._source, StreamedMoments) or self._source.knows_count
+        # Columns are not asked about in one round, whose rows have a constant appended, nor without a lattice.
+        if known or not self._adaptive or self.space.lattice is None:
             return self._check_seen(Tally(self._source.count()))
         # A pass is needed to count: let it answer the first question about columns too, whatever that will be.
         edge = np.full(self.space.n_features, self.space.lattice.edge)
