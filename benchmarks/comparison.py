@@ -18,7 +18,7 @@ import graphveil as gv
 RESULTS = Path(__file__).parent / "results" / "comparison.csv"
 FIELDS = ["graph", "p", "n", "epsilon", "kind", "tests at 5%", "families with a false discovery", "covered", "power"]
 CELLS = [("small world", 8, 4000, 1.0), ("small world", 20, 10_000, 1.0), ("band", 10, 20_000, 0.5)]
-KINDS = ("partial correlation", "mean", "standard deviation")
+KINDS = ("partial correlation", "mean", "standard deviation", "coefficient")
 
 
 def precision(graph, p):
@@ -34,7 +34,8 @@ def released(theta, n, epsilon, seed):
 
 
 def compare(theta, other, n, epsilon, seed):
-    return gv.compare(released(theta, n, epsilon, 2 * seed), released(other, n, epsilon, 2 * seed + 1))
+    pair = released(theta, n, epsilon, 2 * seed), released(other, n, epsilon, 2 * seed + 1)
+    return gv.compare(*pair, outcome=0)  # the regression of the first column on all others
 
 
 def with_one_more_edge(theta, strength):
@@ -67,6 +68,9 @@ def main():
         power = share([one.partial_correlations.p_value[place] < 0.05 for one in again if one.reason is None])
         for kind in KINDS:
             parts = [next(part for part in one.kinds if part.what == kind) for one in found]
+            parts = [part for part in parts if not np.isnan(part.p_value).any()]
+            if not parts:
+                continue
             tests = share([np.mean(part.p_value < 0.05) for part in parts])
             families = share([(part.q_value <= 0.1).any() for part in parts])
             covered = share([np.mean((part.lower <= 0) & (part.upper >= 0)) for part in parts])
