@@ -14,7 +14,7 @@ from graphveil.engines.spark import _adding, _outcome, _row
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import PartitionSum
 from helpers.exact_sums import everything_said
-from helpers.reference_releases import BY_PERSON, CALLS, EXPECTED, FRAME, Ledger, assert_same_bits
+from helpers.reference_releases import BY_PERSON, CALLS, EXPECTED, FRAME, WEIGHED, Ledger, assert_same_bits
 
 
 @pytest.fixture(scope="module")
@@ -266,6 +266,7 @@ def test_a_cluster_from_end_to_end(session, files, tmp_path):
 @pytest.mark.nightly
 def test_people_in_every_round(session, files):
     assert_same_bits(session.read.parquet(str(files)), BY_PERSON)
+    assert_same_bits(session.read.parquet(str(files)), WEIGHED)
 
 
 @pytest.mark.nightly
