@@ -90,6 +90,7 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/classify.py
 	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/figures.py
 	$(BIN)/python benchmarks/attacker.py
 	$(BIN)/python benchmarks/timing.py
