@@ -1,9 +1,10 @@
 """Do forecasts come true? The formula and the rehearsal beside what then happens, on twelve settings and real tables.
 
-python benchmarks/forecast.py [--repeats 8]
+python benchmarks/forecast.py [--repeats 8] [--tables]
 
-What happens: seeded releases of fresh Gaussian records of small worlds, with means and units of their own, and of the
-bundled tables. Saves benchmarks/results/forecast.csv; the table of the docs is printed.
+What happens: seeded releases of fresh Gaussian records of small worlds, with means and units of their own; with
+``--tables`` of four real tables instead, two of them bundled and two of benchmarks/surveys.py. Saves
+benchmarks/results/forecast.csv, or forecast_tables.csv; the table of the docs is printed.
 """
 
 import argparse
@@ -13,13 +14,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from surveys import load
 
 import graphveil as gv
 from graphveil.planning.case import Case
 from graphveil.planning.closed_form import foresee
 from graphveil.planning.rehearsal import rehearse
 
-RESULTS = Path(__file__).parent / "results" / "forecast.csv"
+RESULTS = Path(__file__).parent / "results"
 SETTINGS = [  # people, columns, ε, half the width of the bounds in standard deviations, records a person
     (2000, 10, 1.0, 4.0, 1),
     (10_000, 10, 1.0, 4.0, 1),
@@ -55,10 +57,20 @@ def simulated(n, p, epsilon, width, person, repeats):
     return dict(zip(QUANTITIES, np.median(found, axis=0), strict=True))
 
 
-def bundled(data, epsilon, repeats):
-    """The same for a bundled table, against its own precision matrix; and the number of columns and the widths."""
-    lower, upper = np.transpose(list(data.bounds.values()))
-    rows = np.clip(data.rows, lower, upper)
+def real_tables():
+    """Rows and bounds by name; amounts that span decades also as logarithms."""
+    bundled = {"health insurance": gv.datasets.health_insurance(), "cell signalling": gv.datasets.cell_signalling()}
+    tables = {}
+    for name, data in bundled.items():
+        lower, upper = np.transpose(list(data.bounds.values()))
+        tables[name] = np.clip(data.rows, lower, upper), lower, upper
+    tables["cell signalling, logarithms"] = tuple(map(np.log, tables["cell signalling"]))
+    others = {name: load(name) for name in ("fair", "credit")}
+    return tables | {name: table for name, table in others.items() if table is not None}
+
+
+def released(rows, lower, upper, epsilon, repeats):
+    """The same for a real table, against its own precision matrix; and half the median width of the bounds."""
     spread = rows.std(axis=0)
     truth = np.linalg.inv(np.corrcoef(rows.T))
     found = []
@@ -73,23 +85,20 @@ def bundled(data, epsilon, repeats):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--repeats", type=int, default=8)
-    repeats = parser.parse_args().repeats
-    rows = []
-    for n, p, epsilon, width, person in SETTINGS:
+    parser.add_argument("--tables", action="store_true")
+    asked = parser.parse_args()
+    repeats, rows = asked.repeats, []
+    for n, p, epsilon, width, person in [] if asked.tables else SETTINGS:
         happened = simulated(n, p, epsilon, width, person, repeats)
         case = Case(n, p, gv.Budget(epsilon, 1e-6), person, width)
         rows.append(compare(f"{n:,} × {p}, ε = {epsilon:g}, ±{width:g} sd, {person} a person", case, happened, repeats))
-    tables = {
-        "health_insurance": (gv.datasets.health_insurance(), (1.0, 0.5)),
-        "cell_signalling": (gv.datasets.cell_signalling(), (1.0, 3.0)),
-    }
-    for name, (data, epsilons) in tables.items():
-        for epsilon in epsilons:
-            happened, width = bundled(data, epsilon, repeats)
-            n, p = data.rows.shape
+    for name, table in real_tables().items() if asked.tables else ():
+        for epsilon in (1.0, 3.0):
+            happened, width = released(*table, epsilon, repeats)
+            n, p = table[0].shape
             case = Case(n, p, gv.Budget(epsilon, 1e-6), 1, max(width, 1.0))
             rows.append(compare(f"{name}, {n:,} × {p}, ε = {epsilon:g}", case, happened, repeats))
-    with RESULTS.open("w", newline="") as file:
+    with (RESULTS / ("forecast_tables.csv" if asked.tables else "forecast.csv")).open("w", newline="") as file:
         table = csv.DictWriter(file, rows[0])
         table.writeheader()
         table.writerows(rows)

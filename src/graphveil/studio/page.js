@@ -257,7 +257,8 @@
     put("smallest", !made ? "…" : made.smallest_edge === null ? "none" : two(made.smallest_edge));
     put("coefficient", !made ? "…" : made.coefficient_sd === null ? "none" : `±${two(made.coefficient_sd)}`);
     put("off", made ? `${two(100 * made.error)}%` : "…");
-    const words = [why];
+    const words = [why], group = draft.columns.find((c) => c.role === "group");
+    if (made && group) words.push(`For each of the groups by ${group.name}, if they are equally large.`);
     if (made && made.careless) words.push("δ is at least one over the number of people: choose it well below.");
     if (made && !made.reliable) words.push("So little information is left that no connection could be told from noise.");
     if (made && made.smallest_edge !== null && made.needed) words.push(`To see partial correlations of 0.1 it takes about ${made.needed.toLocaleString("en")} people at this ε` + (made.epsilon_needed ? `, or ε = ${two(made.epsilon_needed)} with these.` : "."));
@@ -365,7 +366,7 @@
   // ---------------------------------------------------------------- 6: the report
   let releases = [];
   const signed = (v) => v === null ? "none" : (v < 0 ? "\u2212" : "+") + Math.abs(v).toFixed(2);
-  const digits = (v) => v === null ? "?" : Number(v.toPrecision(3)).toString().replace("-", "\u2212");
+  const digits = (v) => v === null ? "?" : (v !== 0 && Math.abs(v) < 1e-4 ? v.toExponential(1) : Number(v.toPrecision(3)).toString()).replace(/^-/, "\u2212");
   const chance = (p) => p === null ? "?" : p < 0.001 ? "< 0.001" : p.toFixed(3);
   async function openReport() {
     show("report");
