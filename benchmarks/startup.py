@@ -1,8 +1,8 @@
 """How long until something is seen? python benchmarks/startup.py [--repeats 15]
 
-Fresh processes, one kind after the other in every round: a yardstick (`import numpy`), `import graphveil`, `--help`, and
-the studio until a browser could draw its first screen (the page, its styles, its script and the state), and until it
-has the names of the columns. Medians; ratios are to the yardstick. Saves benchmarks/results/startup.csv.
+Fresh processes, one kind after the other in every round: a yardstick (`import numpy`), `import graphveil`, `--help`,
+and the studio until a browser could draw its first screen (the page, its styles, its script and the state), and until
+it has the names of the columns. Medians; ratios are to the yardstick. Saves benchmarks/results/startup.csv.
 """
 
 import argparse
