@@ -1,11 +1,15 @@
 """What is typed into the table of columns: every kind, imported or by hand, and back from the file that is saved."""
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.codebook_text import python_of_domain, toml_of_domain
 from graphveil.studio.columns import import_codebook, read_columns
+from graphveil.studio.public_answer import exact_partial_correlations
 from helpers.studios import draft
 
 ENTERED = [
@@ -27,6 +31,7 @@ ENTERED = [
     {"name": "town", "role": "category", "levels": "Rome, Italy; Rome, NY", "missing": "yes"},
     {"name": "mood", "role": "ordinal", "levels": "never, sometimes, often", "label": "Mood", "missing": "yes"},
     {"name": "patient id", "role": "person"},
+    {"name": "w", "role": "weight", "largest": "2,5"},
     {"name": "note", "role": "out"},
 ]
 KINDS = {
@@ -38,7 +43,7 @@ KINDS = {
     "town": gv.Category(["Rome, Italy", "Rome, NY"], missing=True),
     "mood": gv.Ordinal(["never", "sometimes", "often"], missing=True, label="Mood"),
 }
-DOMAIN = gv.Domain(KINDS, person="patient id")
+DOMAIN = gv.Domain(KINDS, person="patient id", weight=gv.Weight("w", largest=2.5))
 
 
 def test_every_kind_is_read():
@@ -71,6 +76,24 @@ def test_levels_are_text_where_the_schema_says_so():
     ]
     read = read_columns({"columns": entered, "rows_per_person": "1"}, {"arm": "text", "age": "number"})
     assert [kind.levels for kind in read.domain.codebook.kinds] == [("1", "2"), (1, 2)]
+
+
+def test_public_records_are_weighted_clipped_and_counted_by_person(tmp_path):
+    """The answer without noise is of the rows that a release sees: people once, weights up to the largest, no gaps."""
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(300), rng.integers(1, 4, 300))
+    x, y, z = rng.normal(size=(3, people.size)) + rng.normal(size=people.size)
+    w, gone = rng.uniform(0, 4, people.size), rng.random(people.size) < 0.2
+    table = {"x": 2.0 * x, "y": np.exp(y), "z": np.where(gone, 999.0, z), "w": w, "id": people.astype(str)}
+    pyarrow.parquet.write_table(pa.table(table), tmp_path / "people.parquet")
+    kinds = {"x": (-3, 3), "y": gv.Number(0.5, 20, scale="log"), "z": gv.Number(-3, 3, missing=[999])}
+    domain = gv.Domain(kinds, person="id", weight=gv.Weight("w", largest=2))
+    found = exact_partial_correlations(str(tmp_path / "people.parquet"), domain)
+    counted = np.minimum(w, 2.0) / np.bincount(people)[people]
+    rows = np.column_stack([np.clip(2.0 * x, -3, 3), np.clip(y, np.log(0.5), np.log(20)), np.clip(z, -3, 3)])
+    covariance = np.cov(rows.T, aweights=counted, ddof=0)
+    covariance[2, :] = covariance[:, 2] = np.cov(rows[~gone].T, aweights=counted[~gone], ddof=0)[2]
+    assert found == pytest.approx(gv.metrics.partial_correlations(np.linalg.inv(covariance)), abs=1e-9)
 
 
 def test_groups():

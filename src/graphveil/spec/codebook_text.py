@@ -9,10 +9,11 @@ from graphveil.spec.column_names import toml_key
 from graphveil.spec.domain import Domain
 from graphveil.spec.kinds import Kind, Number, Ordinal
 from graphveil.spec.rounding import format_exact
+from graphveil.spec.weight import Weight
 
 __all__ = ["kinds_of", "python_of_domain", "toml_of_domain"]
 
-_SETTINGS = ("variation", "neighbours")
+_SETTINGS = ("variation", "neighbours", "weight")
 
 
 def kinds_of(domain: Domain) -> dict[str, Kind]:
@@ -26,8 +27,7 @@ def kinds_of(domain: Domain) -> dict[str, Kind]:
 
 def toml_of_domain(domain: Domain) -> str:
     """The file of a codebook: whose records they are, and a line for each column."""
-    person = {"rows_per_person": domain.rows_per_person} if domain.person is None else {"person": domain.person}
-    lines = [f"{name} = {_toml(value)}" for name, value in (person | _other_settings(domain)).items()]
+    lines = [f"{name} = {_toml(value)}" for name, value in _settings(domain).items()]
     lines += ["", "[columns]"]
     lines += [f"{toml_key(name)} = {_toml_of_kind(kind)}" for name, kind in kinds_of(domain).items()]
     return "\n".join(lines) + "\n"
@@ -36,14 +36,16 @@ def toml_of_domain(domain: Domain) -> str:
 def python_of_domain(domain: Domain) -> str:
     """The call that makes the domain."""
     columns = "".join(f"        {name!r}: {_python_of_kind(kind)},\n" for name, kind in kinds_of(domain).items())
-    person = {"rows_per_person": domain.rows_per_person} if domain.person is None else {"person": domain.person}
-    settings = "".join(f"    {name}={value!r},\n" for name, value in (person | _other_settings(domain)).items())
+    settings = "".join(f"    {name}={_python(value)},\n" for name, value in _settings(domain).items())
     return f"gv.Domain(\n    {{\n{columns}    }},\n{settings})"
 
 
-def _other_settings(domain: Domain) -> dict[str, Any]:
+def _settings(domain: Domain) -> dict[str, Any]:
+    """Whose records they are, and what else differs from the defaults."""
     defaults = {item.name: item.default for item in fields(Domain)}
-    return {name: getattr(domain, name) for name in _SETTINGS if getattr(domain, name) != defaults[name]}
+    others = {name: getattr(domain, name) for name in _SETTINGS if getattr(domain, name) != defaults[name]}
+    person = {"rows_per_person": domain.rows_per_person} if domain.person is None else {"person": domain.person}
+    return person | others
 
 
 def _said(kind: Kind) -> tuple[list[Any], dict[str, Any]]:
@@ -75,7 +77,13 @@ def _python_of_kind(kind: Kind) -> str:
     )
 
 
+def _python(value: Any) -> str:
+    return f"gv.{value!r}" if isinstance(value, Weight) else repr(value)
+
+
 def _toml(value: Any) -> str:
+    if isinstance(value, Weight):
+        value = {"column": value.column, "largest": value.largest}
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{name} = {_toml(part)}" for name, part in value.items()) + " }"
     if isinstance(value, list | tuple):

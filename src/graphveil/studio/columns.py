@@ -14,9 +14,11 @@ from graphveil.spec.grouping import Grouping
 from graphveil.spec.kinds import Category, Kind, Level, Number, Ordinal
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.rounding import format_exact
+from graphveil.spec.weight import Weight
 
 __all__ = ["Columns", "entry_of_kind", "import_codebook", "read_columns", "read_number"]
 
+_ONCE = {"person": "say whose record it is", "group": "make groups", "weight": "hold the weights"}
 _LARGEST_TEXT = 1000  # letters of a label, a unit or a source that somebody types
 _ANY_BUDGET = Budget(1.0, 1e-6)  # to ask whether a release could be made at all
 
@@ -67,13 +69,15 @@ def read_columns(entered: Mapping[str, Any], types: Mapping[str, str]) -> Column
         raise InvalidParameter("columns must be a list of what was entered for each column.")
     kinds = dict[str, Any]()
     special = dict[str, str]()
+    settings: dict[str, Any] = {"neighbours": entered.get("neighbours") or "replace"}
     for column in columns:
-        name, role = str(column.get("name")), column.get("role")
-        if role in ("person", "group"):
+        name, role = str(column.get("name")), str(column.get("role"))
+        if role in _ONCE:
             if role in special:
-                what = "say whose record it is" if role == "person" else "make groups"
-                raise InvalidParameter(f"Only one column can {what}. Choose one of them.")
+                raise InvalidParameter(f"Only one column can {_ONCE[role]}. Choose one of them.")
             special[role] = name
+        if role == "weight":
+            settings["weight"] = Weight(name, read_number("largest weight", column.get("largest")))
         if role in _READ:
             try:
                 kinds[name] = _READ[role](column, types.get(name, "any"))
@@ -81,7 +85,6 @@ def read_columns(entered: Mapping[str, Any], types: Mapping[str, str]) -> Column
                 raise InvalidParameter(f"{shortened(name)}: {error}") from None
     if not set(kinds) - {special.get("group")}:
         raise InvalidParameter("Use at least one column besides those that tell people or groups apart.")
-    settings: dict[str, Any] = {"neighbours": entered.get("neighbours") or "replace"}
     if "person" in special:
         settings["person"] = special["person"]
     else:
@@ -167,6 +170,9 @@ def import_codebook(text: str) -> dict[str, Any]:
             columns.append({"name": name} | entry_of_kind(kind if isinstance(kind, Kind) else Number(*kind)))
         except InvalidParameter:
             refused.append(name)
+    weight = given.get("weight")
+    if weight is not None:
+        columns.append({"name": weight.column, "role": "weight", "largest": format_exact(weight.largest)})
     settings = {name: given.get(name) for name in ("person", "rows_per_person", "neighbours")}
     return {"columns": columns, "refused": refused, **settings}
 

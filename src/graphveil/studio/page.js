@@ -32,7 +32,7 @@
     const named = (role) => draft.columns.find((c) => c.role === role), person = named("person"), group = named("group");
     return {
       table: known.columns ? `${known.data}: ${known.columns.length} columns. No value was read.` + (known.public ? " These records are public." : "") : "",
-      columns: `${used.length} used, ${out.length} not; ` + (group ? `one release for each ${group.name}; ` : "") + (person ? `people are told apart by ${person.name}.` : `at most ${draft.rows_per_person} record${draft.rows_per_person === "1" ? "" : "s"} a person.`) + (draft.neighbours === "replace" ? "" : " Being among them is a secret too."),
+      columns: `${used.length} used, ${out.length} not; ` + (group ? `one release for each ${group.name}; ` : "") + (person ? `people are told apart by ${person.name}.` : `at most ${draft.rows_per_person} record${draft.rows_per_person === "1" ? "" : "s"} a person.`) + (named("weight") ? ` Weighted by ${named("weight").name}.` : "") + (draft.neighbours === "replace" ? "" : " Being among them is a secret too."),
       budget: `ε = ${draft.epsilon}, δ = ${draft.delta}, charged to ${draft.dataset}.`,
       review: reviewed ? `Key ${reviewed.key}.` : "Reviewed.",
       release: known.job && known.job.state === "done" ? "Released." : "",
@@ -79,7 +79,7 @@
   });
   function startColumns() {
     const before = new Map(draft.columns.map((c) => [c.name, c]));
-    const blank = { lower: "", upper: "", levels: "", scale: "linear", missing: "no", codes: "", label: "", unit: "", source: "" };
+    const blank = { lower: "", upper: "", levels: "", scale: "linear", missing: "no", codes: "", largest: "", label: "", unit: "", source: "" };
     draft.columns = known.columns.map((c) => ({ ...blank, name: c.name, role: ROLES.number.fits(c.type) ? "number" : "out", ...before.get(c.name) }));
     drawColumns();
   }
@@ -92,6 +92,7 @@
     ordinal: { text: "levels in order", fits: nameable },
     group: { text: "group: a release for each", fits: nameable },
     person: { text: "person: whose record it is", fits: nameable },
+    weight: { text: "survey weight", fits: numeric },
     out: { text: "left out", fits: always },
   };
   const VARIABLES = ["number", "category", "ordinal"];
@@ -135,7 +136,7 @@
       button.hidden = !VARIABLES.includes(role);
       button.setAttribute("aria-expanded", "false");
       holds.replaceChildren(...(role === "number" ? [make("div", { class: "ends" }, entry(column, "lower", "Lower bound of …", { inputmode: "decimal", placeholder: "from" }), entry(column, "upper", "Upper bound of …", { inputmode: "decimal", placeholder: "to" }))]
-        : levelled ? [entry(column, "levels", "Levels of …", { placeholder: role === "ordinal" ? "never, sometimes, often" : "A, B, C" })] : []));
+        : role === "weight" ? [entry(column, "largest", "Largest weight of …", { inputmode: "decimal", placeholder: "largest" })] : levelled ? [entry(column, "levels", "Levels of …", { placeholder: role === "ordinal" ? "never, sometimes, often" : "A, B, C" })] : []));
       how.replaceChildren(...(used ? [entry(column, "source", "How do you know what … can hold", { list: "sources", placeholder: "codebook, p. 12" })] : []));
       const missing = [["no", "not foreseen"], ["yes", "may be missing"], ...(role === "category" ? [["level", "a level of their own"]] : [])];
       const details = [["Label", entry(column, "label", "Label of …", { placeholder: "what reports call it" })], ["Missing values", choose(column, "missing", `Missing values of ${column.name}`, missing, () => { for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes"; })]];
@@ -169,8 +170,8 @@
     byId("filled").textContent = `${found} of ${lines.length} lines belong to columns of this table, and were filled in.${more}`;
   }
   // Words of people for the fields of a column, and for its kinds.
-  const HEADINGS = { name: ["name", "column", "variable", "field"], role: ["kind", "use", "type"], lower: ["from", "low", "lower", "min", "minimum"], upper: ["to", "high", "upper", "max", "maximum"], levels: ["levels", "values", "codes"], scale: ["scale"], missing: ["missing"], label: ["label", "title"], unit: ["unit", "units"], source: ["source", "how do you know?", "how you know it"] };
-  const KINDS = { number: "number", category: "category", ordinal: "ordinal", ordered: "ordinal", "levels in order": "ordinal", group: "group", person: "person", out: "out" };
+  const HEADINGS = { name: ["name", "column", "variable", "field"], role: ["kind", "use", "type"], lower: ["from", "low", "lower", "min", "minimum"], upper: ["to", "high", "upper", "max", "maximum"], levels: ["levels", "values", "codes"], scale: ["scale"], largest: ["largest"], missing: ["missing"], label: ["label", "title"], unit: ["unit", "units"], source: ["source", "how do you know?", "how you know it"] };
+  const KINDS = { number: "number", category: "category", ordinal: "ordinal", ordered: "ordinal", "levels in order": "ordinal", group: "group", weight: "weight", person: "person", out: "out" };
   function readPasted(text) {
     const lines = text.split(/\r?\n/).filter((line) => line.trim()).map((line) => line.split(line.includes("\t") ? "\t" : ";").map((part) => part.trim()));
     const heads = (lines[0] || []).map((word) => Object.keys(HEADINGS).find((key) => HEADINGS[key].includes(word.toLowerCase())));
@@ -234,8 +235,11 @@
   }
   function warn() {
     const wide = draft.columns.filter((c) => c.role === "number" && c.scale === "linear" && number(c.upper) >= DECADES * Math.max(Math.abs(number(c.lower)), 1)).map((c) => c.name);
-    byId("caution").hidden = !wide.length;
-    byId("caution").textContent = wide.length ? `Can ${wide.slice(0, 5).join(", ")}${wide.length > 5 ? " and others" : ""} be very large for a few people, and small for most? Then the forecast is far too hopeful, and the logarithm (under “More” in the table of columns) does better.` : "";
+    const weight = draft.columns.find((c) => c.role === "weight"), words = [];
+    if (weight) words.push(`The forecast does not know of weights: noise is larger by the largest one, ${weight.largest}, over their mean.`);
+    if (wide.length) words.push(`Can ${wide.slice(0, 5).join(", ")}${wide.length > 5 ? " and others" : ""} be very large for a few people, and small for most? Then the forecast is far too hopeful, and the logarithm (under “More” in the table of columns) does better.`);
+    byId("caution").hidden = !words.length;
+    byId("caution").textContent = words.join(" ");
   }
   byId("rehearse").addEventListener("click", async () => {
     fail("budget", null);

@@ -67,14 +67,19 @@ def exact_partial_correlations(data: str, domain: Domain) -> "NDArray[np.float64
     weight, first, second = np.zeros((3, p, p))
     seen = 0
     for rows, _ in source.read():
-        numbers: NDArray[np.float64] = np.ascontiguousarray(rows, dtype=np.float64)
+        numbers: NDArray[np.float64] = np.asarray(rows, dtype=np.float64)
+        weights = np.ones(len(rows))
+        if domain.weight is not None:  # they are the last column
+            weights = np.clip(np.nan_to_num(numbers[:, -1]), 0.0, domain.weight.largest)
+            numbers = numbers[:, :-1]
+        numbers = np.ascontiguousarray(numbers)
         numbers = numbers if recoder is None else recoder.recode(numbers)
         numbers = np.clip(numbers, lower, upper) - middle
         there = ~(np.isnan(numbers) & nullable)
         numbers = np.nan_to_num(numbers)
-        counted = there.astype(float)
         if shares is not None:
-            counted *= shares[seen : seen + len(rows), None]
+            weights *= shares[seen : seen + len(rows)]
+        counted = there * weights[:, None]
         seen += len(rows)
         weight += counted.T @ there
         first += (counted * numbers).T @ there
