@@ -85,8 +85,11 @@ def test_a_newcomers_path(studio, visit, table, keep, capfd):
     expect(page.locator("#charge")).to_contain_text(
         "charges ε = 1 at δ = 1e-6 to patients-2026, of which ε = 3 is left"
     )
-    bodies = [answer.text() for answer in sent if answer.ok]
-    assert len(bodies) > 10
+    answers = [answer for answer in sent if answer.ok]
+    assert {"table", "columns", "forecast", "account", "review"} <= {
+        answer.url.rpartition("/")[2] for answer in answers
+    }
+    bodies = [answer.text() for answer in answers]
     page.get_by_role("button", name="Release and charge").click()
     see_report(page)
     assert opened.charges == 1

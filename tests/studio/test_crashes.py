@@ -1,10 +1,12 @@
 """The program dies at every step, or is asked to end: nothing is half-written, and nothing is charged twice."""
 
+import http.client
 import json
 import signal
 import sqlite3
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
@@ -118,6 +120,14 @@ def test_the_terminal_says_the_address_and_nothing_else(program, tmp_path):
     process, opened = program("patients.csv")
     opened.get("")
     opened.request("GET", "/wrong/")
+
+    def start():
+        with suppress(OSError, http.client.HTTPException):  # it may have ended by then
+            opened.get("start")
+
+    page = threading.Thread(target=start)  # while it loads what is heavy, or before, or afterwards
+    page.start()
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=60)
+    page.join()
     assert (process.returncode, out, err) == (0, "", "")

@@ -54,6 +54,7 @@ def studio(
         if server.session.is_releasing:
             note("A release has been begun, and is finished first. Ctrl-C once more loses what was charged.")
             server.session.wait()
+        server.wait()
 
 
 def _end_with_the_terminal() -> None:

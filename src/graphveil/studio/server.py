@@ -9,7 +9,9 @@ gets a status and nothing else.
 import json
 import re
 import secrets
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -58,6 +60,7 @@ class StudioServer(ThreadingHTTPServer):
 
     def __init__(self, session: Session) -> None:
         self.session, self.token = session, secrets.token_urlsafe(24)
+        self._answering, self._idle = 0, threading.Condition()
         super().__init__((_ADDRESS, 0), _Handler)
         self.host = f"{_ADDRESS}:{self.server_address[1]}"
 
@@ -69,6 +72,23 @@ class StudioServer(ThreadingHTTPServer):
     def url(self) -> str:
         """Where the page is; whoever knows it can do what the page can."""
         return f"http://{self.host}/{self.token}/"
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """While an answer is made."""
+        with self._idle:
+            self._answering += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._answering -= 1
+                self._idle.notify_all()
+
+    def wait(self) -> None:
+        """Until no answer is being made: a program that ends while a thread loads compiled code may crash."""
+        with self._idle:
+            self._idle.wait_for(lambda: self._answering == 0)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a traceback may show anything."""
@@ -153,7 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Send what an action returns, or a sentence about what went wrong."""
         status = HTTPStatus.OK
         try:
-            result = action(**content)
+            with self.server.answering():
+                result = action(**content)
         except (GraphveilError, TypeError, OSError) as error:
             status, result, kind = HTTPStatus.BAD_REQUEST, {"error": _explain(error)}, "application/json"
         except Exception as error:
