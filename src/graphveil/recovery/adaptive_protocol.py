@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graphveil.recovery.clipping_radius import Radius, choose_radius, hidden_rows, norm_edges
-from graphveil.recovery.column_scales import Bulk, Columns, column_rounds, count_bulk
+from graphveil.recovery.clipping_radius import Radius, bulk_norm, choose_radius, coarse_edges, hidden_rows, norm_edges
+from graphveil.recovery.column_scales import Bulk, Columns, column_rounds, count_bulk, has_few_records
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
@@ -137,8 +137,15 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
             )
             questions = _questions(inputs, row_map, radius, rest, excess)
         else:
-            guess = min(cap, PROTOCOL.blind_radius * np.sqrt(p)) if inputs.has_bounds else cap
-            radius = Radius(guess, 1.0, 0.0, np.sqrt(p), 1.0, np.array([guess]), np.ones(1))
+            guess, typical = cap, float(np.sqrt(p))
+            if inputs.has_bounds:
+                spent = _bulk_share(inputs, share)
+                if spent:
+                    edges = coarse_edges(cap)
+                    (norms,) = yield [(NormCounts(row_map, edges.inner), spent)]
+                    typical, share = bulk_norm(norms.values["counts"], edges), share - spent
+                guess = min(cap, PROTOCOL.blind_radius * typical)
+            radius = Radius(guess, 1.0, 0.0, typical, 1.0, np.array([guess]), np.ones(1))
             questions = _questions(inputs, row_map, radius, share, 0.0)
         answers = yield questions
         round_ = _WhitenedMoments.of(inputs, answers, radius, columns.there)
@@ -179,12 +186,23 @@ def recall(inputs: ProtocolInputs, answers: list[Answer]) -> RoundState | None:
 def _round_shares(inputs: ProtocolInputs, left: float) -> tuple[tuple[float, ...], float]:
     """Shares of the rounds and of their histograms, from public numbers.
 
-    With a public norm only and histograms that would say nothing, one round at that norm is better.
+    Where histograms in three rounds would say nothing, one round is better.
     """
-    for rounds, histogram in (PROTOCOL.clear_rounds, PROTOCOL.noisy_rounds):
-        if inputs.noise(histogram * rounds[0] * left) < PROTOCOL.largest_count_noise:
-            return rounds, histogram
-    return (1.0,), 0.0
+    if has_few_records(inputs):
+        return (1.0,), 0.0
+    rounds, histogram = PROTOCOL.clear_rounds
+    is_clear = inputs.noise(histogram * rounds[0] * left) < PROTOCOL.largest_count_noise
+    return PROTOCOL.clear_rounds if is_clear else PROTOCOL.noisy_rounds
+
+
+def _bulk_share(inputs: ProtocolInputs, share: float) -> float:
+    """What a coarse histogram of norms takes of the one round of few records, from public numbers."""
+    low, high = PROTOCOL.bulk_noise
+    for part in PROTOCOL.bulk_shares:
+        noise = inputs.noise(part * share)
+        if noise < high:
+            return part * share if noise > low else 0.0
+    return 0.0
 
 
 def _questions(inputs: ProtocolInputs, row_map: RowMap, radius: Radius, share: float, excess: float) -> QueryBatch:

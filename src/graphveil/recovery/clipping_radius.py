@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from graphveil.recovery.parameters import PROTOCOL
 
-__all__ = ["Edges", "Radius", "choose_radius", "hidden_rows", "kept_of_gaussian", "norm_edges"]
+__all__ = [
+    "Edges",
+    "Radius",
+    "bulk_norm",
+    "choose_radius",
+    "coarse_edges",
+    "hidden_rows",
+    "kept_of_gaussian",
+    "norm_edges",
+]
 
 Vector = NDArray[np.float64]
 
@@ -22,6 +31,10 @@ Vector = NDArray[np.float64]
 # number would be lost in the noise of many bins.
 _GRID = np.concatenate([0.3 * 1.3 ** np.arange(-13.0, 0.0), 0.3 * 1.1 ** np.arange(20.0), 2.0 * 1.3 ** np.arange(14.0)])
 _FINE_GRID = np.unique(np.concatenate([_GRID, 1.1 ** np.arange(-4.0, 5.0, 0.2)]).round(12))
+
+# Of bins as coarse as this, two neighbours hold most rows: they stand out even where noise is a tenth of the rows.
+_COARSE = 1.5
+_COARSE_BINS = 13
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,19 @@ def norm_edges(p: int, cap: float, noise: float) -> Edges:
     inner = np.sqrt(p) * grid
     inner = inner[inner < cap] if (inner < cap).any() else np.array([cap / 2.0])
     return Edges(inner, float(max(min(cap, 1.1 * inner[-1]), 1.0001 * inner[-1])))
+
+
+def coarse_edges(cap: float) -> Edges:
+    """A few edges below a bound of the norm, for counts that are too noisy for more."""
+    return Edges(cap / _COARSE ** np.arange(_COARSE_BINS, 0.0, -1.0), cap)
+
+
+def bulk_norm(counts: Vector, edges: Edges) -> float:
+    """A typical norm: between the middles of the two neighbouring bins that hold most rows, by their parts."""
+    pairs = counts[:-1] + counts[1:]
+    best = int(np.argmax(pairs))
+    part = float(np.clip(counts[best + 1] / max(pairs[best], 1.0), 0.0, 1.0))
+    return float(edges.upper[best] * _COARSE ** (part - 0.5))
 
 
 def hidden_rows(noise: float) -> float:

@@ -16,7 +16,7 @@ from graphveil.released.observed import observed_shares
 from graphveil.spec.quantization import CELL_LEVELS, RowGrid
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, ObservedPairs
 
-__all__ = ["Bulk", "Columns", "column_rounds", "count_bulk"]
+__all__ = ["Bulk", "Columns", "column_rounds", "count_bulk", "has_few_records"]
 
 Vector = NDArray[np.float64]
 
@@ -52,6 +52,14 @@ class Columns:
         return np.asarray(np.maximum(self.high * unit - self.location, self.location - self.low * unit) ** 2)
 
 
+def has_few_records(inputs: ProtocolInputs) -> bool:
+    """Whether histograms of norms in three rounds would say nothing; from public numbers."""
+    spent = PROTOCOL.gaps_share * bool(inputs.gaps) + PROTOCOL.mean_share * (not inputs.centred)
+    spent += (PROTOCOL.squares_share + PROTOCOL.weighted_squares_share) * inputs.has_bounds
+    rounds, histogram = PROTOCOL.noisy_rounds
+    return inputs.noise(histogram * rounds[0] * (1.0 - spent)) >= PROTOCOL.largest_count_noise
+
+
 def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], tuple[Columns, float]]:
     """Ask about columns; return what is known, and the share of μ² that is left."""
     p, lattice = inputs.n_features, inputs.lattice
@@ -62,8 +70,10 @@ def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer],
         shares = observed_shares(answer, inputs.gaps, p, inputs.n_samples)
         columns, spent = replace(columns, there=np.diag(shares)), PROTOCOL.gaps_share
     if not inputs.centred:
-        columns, mean_sd = yield from _means(columns, inputs, PROTOCOL.mean_share, np.arange(p))
-        spent += PROTOCOL.mean_share
+        few = inputs.has_bounds and has_few_records(inputs)
+        share = PROTOCOL.few_mean_share if few else PROTOCOL.mean_share
+        columns, mean_sd = yield from _means(columns, inputs, share, shrunk=few)
+        spent += share
     if not inputs.has_bounds:
         return columns, 1.0 - spent
     first = yield from _squares(columns, lattice, mean_sd, PROTOCOL.squares_share, np.arange(p), np.ones(p))
@@ -91,19 +101,27 @@ def _columns_before_answers(inputs: ProtocolInputs) -> Columns:
 
 
 def _means(
-    columns: Columns, inputs: ProtocolInputs, share: float, which: NDArray[np.intp]
+    columns: Columns, inputs: ProtocolInputs, share: float, *, shrunk: bool
 ) -> Generator[QueryBatch, list[Answer], tuple[Columns, Vector]]:
-    """Means of some columns, each with noise in proportion to its window."""
-    lattice, widths = inputs.lattice, (columns.high - columns.low)[which]
-    weights = _whole_weights(1.0 / widths)
-    query = ColumnMeans(columns.low, columns.high, weights, which.astype(float))
+    """Means of the columns, each with noise in proportion to its window, and the standard deviations of that noise.
+
+    ``shrunk`` means drawn towards the middle of the windows, as far as all of them together look like noise (James and
+    Stein).
+    """
+    lattice = inputs.lattice
+    weights = _whole_weights(1.0 / (columns.high - columns.low))
+    query = ColumnMeans(columns.low, columns.high, weights, np.arange(float(weights.size)))
     (answer,) = yield [(query, share)]
-    location, sd = columns.location.copy(), np.zeros(columns.location.size)
+    sd = answer.sd("means") / weights / columns.there
     # A missing value counts as zero.
-    steps = np.rint(answer.values["means"] / weights / lattice.unit / columns.there[which])
-    steps = steps + inputs.mean_origin(query)[which]
-    location[which] = np.clip(steps, columns.low[which], columns.high[which]) * lattice.unit
-    sd[which] = answer.sd("means") / weights / columns.there[which]
+    steps = np.rint(answer.values["means"] / weights / lattice.unit / columns.there)
+    steps = steps + inputs.mean_origin(query)
+    if shrunk:
+        middle = (columns.low + columns.high) / 2.0
+        off = (steps - middle) * lattice.unit / sd
+        trust = max(0.0, 1.0 - weights.size / float(off @ off)) if off.any() else 0.0
+        steps, sd = np.rint(middle + trust * (steps - middle)), trust * sd
+    location = np.clip(steps, columns.low, columns.high) * lattice.unit
     return replace(columns, location=location), sd
 
 

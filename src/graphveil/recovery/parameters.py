@@ -116,6 +116,9 @@ class ProtocolParameters:
         that of moments from 0.02 on.
     mean_share : float
         Share of μ² for the first means. Old; flat within 5%.
+    few_mean_share : float
+        The same where records are too few for histograms in three rounds: a mean that is all noise makes squares about
+        it useless. Open: with 0.05 errors are 1% larger.
     squares_share, weighted_squares_share : float
         Shares of μ² for the columns' squares, with equal weights and with the weights that the first ones suggest. Old;
         flat.
@@ -145,8 +148,12 @@ class ProtocolParameters:
         Share of a loss that counts as uneven even if it looks even. Old.
     least_loss : float
         A loss for which it matters whether it is even. Old.
+    bulk_shares, bulk_noise : tuple
+        Shares of the one round of few records for a coarse histogram that finds the bulk of their norms. The first is
+        taken whose counts are quieter than the second noise, as a share of the rows, and none that is quieter than the
+        first noise: there variances are known as well without it. Open.
     blind_radius : float
-        Radius of whitened rows, in √p, where nothing can be known of their norms. Old.
+        Radius of whitened rows in that round, in norms of the bulk, or in √p where that is not known. Old.
     blind_noise : float
         Part of the noise by which a variance then errs upwards: nothing is known of what was clipped. Open.
     at_bound : float
@@ -176,9 +183,10 @@ class ProtocolParameters:
         Those of three steps.
     """
 
-    version: str = "7"
+    version: str = "8"
     gaps_share: float = 0.03
     mean_share: float = 0.02
+    few_mean_share: float = 0.10
     squares_share: float = 0.08
     weighted_squares_share: float = 0.10
     cells_share: float = 0.04
@@ -193,6 +201,8 @@ class ProtocolParameters:
     even_chance: float = 0.8
     least_feared: float = 0.3
     least_loss: float = 0.05
+    bulk_shares: tuple[float, float] = (0.1, 0.2)
+    bulk_noise: tuple[float, float] = (0.03, 0.1)
     blind_radius: float = 1.5
     blind_noise: float = 0.25
     at_bound: float = 0.6
