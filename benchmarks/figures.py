@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 HERE = Path(__file__).parent
 FIGURES = HERE.parent / "docs" / "figures"
 OURS, THEIRS, GREY = "#1b6ca8", "#d1495b", "#8d99ae"
-PEERS = ["#edae49", "#d1495b", "#66a182", "#7b5ea7", "#555555"]
+PEERS = ["#edae49", "#d1495b", "#66a182", "#7b5ea7", "#2e86ab", "#555555"]
 
 
 def read(name):

@@ -43,7 +43,7 @@ def what_happens(n, p, budget, seed, rows_per_person=1):
     [
         (3000, 5, 1.0, 1, 12),
         (5000, 20, 1.0, 1, 5),
-        (1000, 20, 1.0, 1, 5),
+        (1000, 20, 1.0, 1, 15),
         pytest.param(20_000, 12, 2.0, 4, 12, marks=pytest.mark.nightly),
         pytest.param(120_000, 20, 0.5, 1, 8, marks=pytest.mark.nightly),
         pytest.param(30_000, 60, 1.0, 1, 5, marks=pytest.mark.nightly),

@@ -95,7 +95,6 @@ def _last_round(case: Case) -> _LastRound:
     for rounds, histogram in (PROTOCOL.clear_rounds, PROTOCOL.noisy_rounds):
         if _count_noise(case, histogram * rounds[0] * left) < PROTOCOL.largest_count_noise:
             return _round_with_norms(case, rounds[-1] * left, histogram)
-    left -= PROTOCOL.few_mean_share - PROTOCOL.mean_share
     radius = PROTOCOL.blind_radius * math.sqrt(p)
     # Columns are scaled by variances that are mostly noise where that is larger than they are.
     squares = case.bounds_in_sd**2 * math.sqrt(p / 2.0) * _square_noise(case, PROTOCOL.weighted_squares_share)

@@ -10,7 +10,9 @@ Why it is made like this (measured: ``docs/accuracy.md``):
 1. *Columns.* With bounds, a first mean and a private variance of every column, with its standard deviation.
 2. *Rounds.* Three times: whiten with the estimate so far; a histogram of norms tells the radius that balances what
    clipping cuts off against noise; moments of the shortened rows, with an appended constant for the mean; denoise.
-   Where all columns lost the same in the second, as heavy tails of the whole row do, the third may cut more.
+   Where all columns lost the same in the second, as heavy tails of the whole row do, the third may cut more. Records
+   that are too few for histograms in three rounds get one round; where it can tell hardly more than a scale, a coarse
+   histogram finds the bulk of the norms for its radius.
 3. *One account.* Clipping makes the variance of a skewed column too small, and the next whitening would blow it up, so
    that even more is clipped. So after every round the variances are settled by all answers about them together
    (:mod:`graphveil.recovery.column_variances`), and what remains unsure is kept beside them.
@@ -27,7 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.recovery.clipping_radius import Radius, bulk_norm, choose_radius, coarse_edges, hidden_rows, norm_edges
-from graphveil.recovery.column_scales import Bulk, Columns, column_rounds, count_bulk, has_few_records
+from graphveil.recovery.column_scales import (
+    Bulk,
+    Columns,
+    column_rounds,
+    count_bulk,
+    has_few_records,
+    has_hardly_a_scale,
+)
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
@@ -197,12 +206,8 @@ def _round_shares(inputs: ProtocolInputs, left: float) -> tuple[tuple[float, ...
 
 def _bulk_share(inputs: ProtocolInputs, share: float) -> float:
     """What a coarse histogram of norms takes of the one round of few records, from public numbers."""
-    low, high = PROTOCOL.bulk_noise
-    for part in PROTOCOL.bulk_shares:
-        noise = inputs.noise(part * share)
-        if noise < high:
-            return part * share if noise > low else 0.0
-    return 0.0
+    shares = [part * share for part in PROTOCOL.bulk_shares if inputs.noise(part * share) < PROTOCOL.bulk_noise]
+    return shares[0] if shares and has_hardly_a_scale(inputs) else 0.0
 
 
 def _questions(inputs: ProtocolInputs, row_map: RowMap, radius: Radius, share: float, excess: float) -> QueryBatch:

@@ -16,7 +16,7 @@ from graphveil.released.observed import observed_shares
 from graphveil.spec.quantization import CELL_LEVELS, RowGrid
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, ObservedPairs
 
-__all__ = ["Bulk", "Columns", "column_rounds", "count_bulk", "has_few_records"]
+__all__ = ["Bulk", "Columns", "column_rounds", "count_bulk", "has_few_records", "has_hardly_a_scale"]
 
 Vector = NDArray[np.float64]
 
@@ -54,10 +54,23 @@ class Columns:
 
 def has_few_records(inputs: ProtocolInputs) -> bool:
     """Whether histograms of norms in three rounds would say nothing; from public numbers."""
-    spent = PROTOCOL.gaps_share * bool(inputs.gaps) + PROTOCOL.mean_share * (not inputs.centred)
-    spent += (PROTOCOL.squares_share + PROTOCOL.weighted_squares_share) * inputs.has_bounds
     rounds, histogram = PROTOCOL.noisy_rounds
-    return inputs.noise(histogram * rounds[0] * (1.0 - spent)) >= PROTOCOL.largest_count_noise
+    return inputs.noise(histogram * rounds[0] * _left_for_rounds(inputs)) >= PROTOCOL.largest_count_noise
+
+
+def has_hardly_a_scale(inputs: ProtocolInputs) -> bool:
+    """Whether one round is worth fewer than two records a column; from public numbers.
+
+    Then little more than the scale of the rows can be learnt, and what helps to find that is worth its share.
+    """
+    sd = inputs.noise(_left_for_rounds(inputs)) * PROTOCOL.blind_radius**2 * inputs.n_features
+    n_eff = 1.0 / (1.0 / inputs.n_samples + sd**2 / 2.0)
+    return inputs.has_bounds and has_few_records(inputs) and n_eff < PROTOCOL.few_records * inputs.n_features
+
+
+def _left_for_rounds(inputs: ProtocolInputs) -> float:
+    spent = PROTOCOL.gaps_share * bool(inputs.gaps) + PROTOCOL.mean_share * (not inputs.centred)
+    return 1.0 - spent - (PROTOCOL.squares_share + PROTOCOL.weighted_squares_share) * inputs.has_bounds
 
 
 def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], tuple[Columns, float]]:
@@ -70,7 +83,7 @@ def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer],
         shares = observed_shares(answer, inputs.gaps, p, inputs.n_samples)
         columns, spent = replace(columns, there=np.diag(shares)), PROTOCOL.gaps_share
     if not inputs.centred:
-        few = inputs.has_bounds and has_few_records(inputs)
+        few = has_hardly_a_scale(inputs)
         share = PROTOCOL.few_mean_share if few else PROTOCOL.mean_share
         columns, mean_sd = yield from _means(columns, inputs, share, shrunk=few)
         spent += share

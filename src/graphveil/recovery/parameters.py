@@ -116,9 +116,12 @@ class ProtocolParameters:
         that of moments from 0.02 on.
     mean_share : float
         Share of μ² for the first means. Old; flat within 5%.
+    few_records : float
+        Effective records a column below which little more than the scale of the rows can be learnt in one round. With
+        more than that, what the scale takes costs columns with long tails more than it gains. Open.
     few_mean_share : float
-        The same where records are too few for histograms in three rounds: a mean that is all noise makes squares about
-        it useless. Open: with 0.05 errors are 1% larger.
+        Share of μ² for the first means then: squares about a mean that is all noise are useless. Open: with 0.05
+        errors are 1% larger.
     squares_share, weighted_squares_share : float
         Shares of μ² for the columns' squares, with equal weights and with the weights that the first ones suggest. Old;
         flat.
@@ -148,10 +151,9 @@ class ProtocolParameters:
         Share of a loss that counts as uneven even if it looks even. Old.
     least_loss : float
         A loss for which it matters whether it is even. Old.
-    bulk_shares, bulk_noise : tuple
-        Shares of the one round of few records for a coarse histogram that finds the bulk of their norms. The first is
-        taken whose counts are quieter than the second noise, as a share of the rows, and none that is quieter than the
-        first noise: there variances are known as well without it. Open.
+    bulk_shares, bulk_noise : tuple, float
+        Shares of that one round for a coarse histogram that finds the bulk of the norms: the first is taken whose
+        counts are quieter than this share of the rows. Open.
     blind_radius : float
         Radius of whitened rows in that round, in norms of the bulk, or in √p where that is not known. Old.
     blind_noise : float
@@ -186,6 +188,7 @@ class ProtocolParameters:
     version: str = "8"
     gaps_share: float = 0.03
     mean_share: float = 0.02
+    few_records: float = 2.0
     few_mean_share: float = 0.10
     squares_share: float = 0.08
     weighted_squares_share: float = 0.10
@@ -202,7 +205,7 @@ class ProtocolParameters:
     least_feared: float = 0.3
     least_loss: float = 0.05
     bulk_shares: tuple[float, float] = (0.1, 0.2)
-    bulk_noise: tuple[float, float] = (0.03, 0.1)
+    bulk_noise: float = 0.1
     blind_radius: float = 1.5
     blind_noise: float = 0.25
     at_bound: float = 0.6
