@@ -225,6 +225,8 @@ def test_the_answer_without_noise_is_shown_of_public_tables_alone(studio, tmp_pa
         assert pair["exact"] == pytest.approx(truth[i, j], abs=1e-9)
     gv.Release.load(next(opened.folder.glob("*.release"))).save(tmp_path / "another.release")
     assert opened.ask("open", path=str(tmp_path / "another.release"))[0] == 200
+    opened.ask("table", data=str(write_table(tmp_path / "public.parquet", 50)), public=True)
+    assert opened.ask("beside", release="patients-2026")[1] == {"pairs": []}, "another table is public, not this one"
     for public in ("yes", 1, None):
         opened.ask("table", data=str(table), public=public)
         assert json.loads(opened.get("state")[1])["public"] is False

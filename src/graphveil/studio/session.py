@@ -379,6 +379,8 @@ class Session:
         """For records that were declared public: the strongest pairs of the release, as released and as they are."""
         if not self._public or self._made is None or self._made.columns.by is not None:
             return {"pairs": []}
+        if self._made.data != self._data:  # public is said of the table that is open, not of one released before
+            return {"pairs": []}
         from graphveil.studio.public_answer import compare_with_public_records
 
         found = self._shelf.find(release)
