@@ -14,7 +14,7 @@ age = [0, 110]
 hba1c = { low = 3, high = 20, missing = [999], label = "HbA1c", unit = "%", source = "manual" }
 cost = { low = 1, high = 1e6, scale = "log" }
 ward = { levels = ["A", "B"], missing = "level" }
-mood = { levels = [1, 2, 5], ordered = true }
+mood = { levels = [1, 2, 5], ordered = true, scale = "rank" }
 """
 EXPECTED = gv.Domain(
     {
@@ -22,9 +22,12 @@ EXPECTED = gv.Domain(
         "hba1c": gv.Number(3, 20, missing=[999], label="HbA1c", unit="%", source="manual"),
         "cost": gv.Number(1, 1e6, scale="log"),
         "ward": gv.Category(["A", "B"], missing="level"),
-        "mood": gv.Ordinal([1, 2, 5]),
+        "mood": gv.Ordinal([1, 2, 5], scale="rank"),
     },
     rows_per_person=2,
+)
+NUMBER = (
+    '{"fields": [{"name": "a", "type": "number", "constraints": {"minimum": 0, "maximum": 9}}], "missingValues": %s}'
 )
 
 
@@ -65,6 +68,10 @@ def test_the_caller_counts_more_than_the_file(tmp_path):
         ('{"fields": [{"type": "number"}]}', "must have a name"),
         ('{"fields": [{"name": "a", "type": "number"}]}', "field 'a': it has neither a minimum"),
         ('{"fields": [{"name": "a", "constraints": {"enum": ["x"]}}]}', "field 'a': levels must be"),
+        ('{"fields": [{"name": "a", "type": "boolean"}, {"name": "a", "type": "boolean"}]}', "'a' is there twice"),
+        ('{"fields": [{"name": "a", "type": "boolean", "name": "b"}]}', "'name' is there twice"),
+        (NUMBER % f"[{10**400}]", "field 'a': missing must be"),
+        (NUMBER % "[true]", "field 'a': missing must be"),
     ],
 )
 def test_refusals(tmp_path, text, message):
@@ -91,6 +98,20 @@ def test_frictionless(tmp_path):
         person="id",
     )
     assert read(tmp_path, json.dumps(schema), person="id") == found
+
+
+@pytest.mark.parametrize(
+    ("codes", "missing"),
+    [
+        ('["", "NaN"]', True),
+        ("[]", False),
+        ('["NaN", "-9", 99]', [-9, 99]),
+        ('[{"value": "-9", "label": "refused"}, {"value": ""}]', [-9]),
+    ],
+)
+def test_codes_of_missing_values(tmp_path, codes, missing):
+    found = read(tmp_path, NUMBER % codes, rows_per_person=1)
+    assert found == gv.Domain({"a": gv.Number(0, 9, missing=missing)})
 
 
 def test_csv_on_the_web(tmp_path):

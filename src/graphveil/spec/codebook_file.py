@@ -5,6 +5,7 @@ says what is wrong. Nothing in them is executed.
 """
 
 import json
+import math
 import os
 import re
 import tomllib
@@ -103,7 +104,7 @@ def _kind(which: str, given: dict[str, Any]) -> Kind:
     except TypeError:
         raise InvalidParameter(
             f"{which} must have low and high, perhaps missing, scale, integer, label, unit, source, and nothing else; "
-            "or levels, perhaps ordered, missing, label, source."
+            "or levels, perhaps ordered, missing, label, source, and scale where they are ordered."
         ) from None
     except InvalidParameter as error:
         raise InvalidParameter(f"{which}: {error}") from None
@@ -115,23 +116,36 @@ def parse_json(text: str, refused: list[str] | None = None) -> dict[str, Any]:
     A field that says too little raises, or has its name added to ``refused`` where there is such a list.
     """
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_without_doubles)
+    except InvalidParameter:
+        raise
     except (ValueError, RecursionError):
         raise InvalidParameter("this is not a JSON file.") from None
     schema = _find_schema(content)
     fields = schema["fields"] if isinstance(schema.get("fields"), list) else schema["columns"]
     if not fields:
         raise InvalidParameter("this table schema has no fields.")
-    found = dict[str, Any]()
+    found = list[tuple[str, Any]]()
     for field in fields:
         name = _named(field)
         try:
-            found[name] = _frictionless(name, field, schema) if fields is schema.get("fields") else _csvw(name, field)
+            kind = _frictionless(name, field, schema) if fields is schema.get("fields") else _csvw(name, field)
         except InvalidParameter:
             if refused is None:
                 raise
             refused.append(name)
-    return {"columns": found}
+        else:
+            found.append((name, kind))
+    return {"columns": _without_doubles(found)}
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping; of two things of one name nobody could say which one counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        name = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise InvalidParameter(f"{shortened(repr(name))} is there twice. Take one of them out.")
+    return found
 
 
 def _find_schema(content: Any) -> dict[str, Any]:
@@ -185,28 +199,33 @@ def _imported(
     """A kind from what both formats know: a type, limits, an enumeration, codes of missing values, a title."""
     which = f"field {shortened(repr(name))}"
     said = {word: text for word, text in said.items() if isinstance(text, str) and text}
-    codes = [codes] if isinstance(codes, str) else codes if isinstance(codes, list) else []
+    codes = codes if isinstance(codes, list) else [codes]
+    codes = [code.get("value") if isinstance(code, dict) else code for code in codes]  # they may have labels
     nullable = any(isinstance(code, str) for code in codes)
     try:
         if levels is None and kind == "boolean":
             levels = [False, True]
         if isinstance(levels, list):
             numeric = kind in _NUMERIC
-            levels = [_as_number(level) if numeric and isinstance(level, str) else level for level in levels]
+            levels = [_as_number(level) if numeric else level for level in levels]
             make: Any = Ordinal if ordered else Category
             return make(levels, missing=nullable, **said)  # type: ignore[no-any-return]
-        low, high = (_as_number(end) if isinstance(end, str) else end for end in ends)
+        low, high = map(_as_number, ends)
         if kind not in _NUMERIC or low is None or high is None:
             raise InvalidParameter("it has neither a minimum and a maximum nor an enumeration. Add them, from public "
                                    "knowledge, or take the field out.")  # fmt: skip
-        numbers = [found for code in codes if isinstance(found := _as_number(code), float)]
+        numbers = [found for code in codes if isinstance(found := _as_number(code), int | float)]
         return Number(low, high, missing=numbers or nullable, integer=kind in ("integer", "int", "long"), **said)
     except InvalidParameter as error:
         raise InvalidParameter(f"{which}: {error}") from None
 
 
 def _as_number(text: Any) -> Any:
-    try:
-        return float(text)
-    except (TypeError, ValueError):
+    """The number that a text says; "NaN" says none."""
+    if not isinstance(text, str):
         return text
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return text if math.isnan(number) else number
