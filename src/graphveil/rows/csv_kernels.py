@@ -157,6 +157,44 @@ def _read_word(data: Any, start: Any, end: Any) -> Any:
     return np.nan
 
 
+@compiled(f8(_BYTES, i8, i8, b1))
+def _read_grouped(data: Any, start: Any, end: Any, comma: Any) -> Any:
+    """The value of a cell whose whole part is grouped by thousands, as in 1,480.73; NaN for any other, and beyond 2⁵³.
+
+    Where a comma is a decimal point, a point groups: 1.480,73.
+    """
+    mark, point = (_POINT, _COMMA) if comma else (_COMMA, _POINT)
+    i, negative = start, False
+    if i < end and (data[i] == _PLUS or data[i] == _MINUS):
+        negative = data[i] == _MINUS
+        i += 1
+    if i < end and data[i] == 48:  # 0,125 is not a hundred and twenty-five
+        return np.nan
+    mantissa, group, groups, decimals = i8(0), 0, 0, -1
+    while i < end:
+        byte = data[i]
+        if 48 <= byte <= 57:
+            if mantissa >= _MOST:
+                return np.nan
+            mantissa = 10 * mantissa + (byte - 48)
+            group += decimals < 0
+            decimals += decimals >= 0
+        elif decimals >= 0 or not (group == 3 or (groups == 0 and byte == mark and 0 < group < 3)):
+            return np.nan
+        elif byte == mark:
+            group, groups = 0, groups + 1
+        elif byte == point:
+            decimals = 0
+        else:
+            return np.nan
+        i += 1
+    decimals = max(decimals, 0)
+    if groups == 0 or group != 3 or mantissa > 2**53 or decimals > 22:
+        return np.nan
+    value = mantissa / _POWERS[decimals]
+    return -value if negative else value
+
+
 @compiled(_NUMBER(_BYTES, i8, u1, b1))
 def _read_number(data: Any, start: Any, separator: Any, comma: Any) -> Any:
     """Where the cell is over, where the number in it begins and ends, of which kind it is, and its value."""
@@ -173,7 +211,9 @@ def _read_number(data: Any, start: Any, separator: Any, comma: Any) -> Any:
         end -= 1
     stop, kind, value = _read_decimal(data, first, end, comma)
     if kind == _NOTHING or stop < end:
-        kind, value = _SHORT, _read_word(data, first, end)
+        kind, value = _SHORT, _read_grouped(data, first, end, comma)
+        if np.isnan(value):
+            value = _read_word(data, first, end)
     return over, first, end, kind, value
 
 
