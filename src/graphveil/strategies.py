@@ -18,6 +18,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.privacy import calibration
 from graphveil.privacy.mechanisms import check_room, paper_step, step_for
 from graphveil.recovery.adaptive_protocol import adaptive_rounds, remember
+from graphveil.recovery.normal_scores import mu_after_ranks, rank_query, with_normal_scores
 from graphveil.recovery.private_count import count_query, mu_after_count
 from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
 from graphveil.recovery.private_total import mu_after_total, total_query
@@ -105,6 +106,8 @@ class Strategy:
             self._weigh_privately()
         if domain.wants_private_norm:
             self._find_norm()
+        if domain.wants_scores:
+            self._find_normal_scores()
         if options.adaptive:
             self._ask_adaptively()
         elif options.mechanism == "paper":
@@ -131,6 +134,14 @@ class Strategy:
         check_enough_rows(rows.count(), self._mu, rows.domain.rows_per_person)
         rows.use(replace(rows.domain, data_norm=run_protocol(norm_rounds(), self._ask)))
         self._mu = mu_after_norm(self._mu)
+
+    def _find_normal_scores(self) -> None:
+        """Spend a little on the distributions of ranked columns, and encode these by normal scores from now on."""
+        rows = self._rows
+        assert rows.domain.codebook is not None
+        (answer,) = self._ask(rank_query(rows.domain.codebook))
+        rows.use(with_normal_scores(rows.domain, answer))
+        self._mu = mu_after_ranks(self._mu)
 
     def _ask_adaptively(self) -> None:
         """Run the adaptive protocol: it is sent noisy answers, and yields the next queries."""

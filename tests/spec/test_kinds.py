@@ -18,7 +18,7 @@ from graphveil.spec.codebook import Codebook
         (lambda: gv.Number("0", 1), "finite"),
         (lambda: gv.Number(0, 1, scale="log"), "greater than 0"),
         (lambda: gv.Number(-1, 1, scale="sqrt"), "at least 0"),
-        (lambda: gv.Number(0, 1, scale="rank"), "one of 'linear', 'log', 'sqrt'"),
+        (lambda: gv.Number(0, 1, scale="cube"), "one of 'linear', 'log', 'sqrt', 'rank'"),
         (lambda: gv.Number(0, 1, missing=[]), "missing must be"),
         (lambda: gv.Number(0, 1, missing="999"), "missing must be"),
         (lambda: gv.Number(0, 1, missing=[math.nan]), "missing must be"),

@@ -13,7 +13,7 @@ from graphveil.engines.sql_layers import Layers
 from graphveil.exceptions import SourceError
 from graphveil.rows.recoding import LN2_HIGH, LN2_LOW, ODD_NUMBERS, SQRT_HALF, missing_codes
 from graphveil.spec.codebook import Codebook
-from graphveil.spec.kinds import Category, Kind, Number, Ordinal
+from graphveil.spec.kinds import RANK, Category, Kind, Number, Ordinal
 
 __all__ = ["check_kinds", "levels_of", "recode"]
 
@@ -26,8 +26,8 @@ def check_kinds(codebook: Codebook) -> None:
         what = ""
         if type(kind) not in (Number, Category, Ordinal):
             what = f"gv.{type(kind).__name__}"
-        elif isinstance(kind, Number) and kind.scale not in ("linear", "log", "sqrt"):
-            what = f'gv.Number(scale="{kind.scale}")'
+        elif isinstance(kind, Number | Ordinal) and kind.scale == RANK:
+            what = f'gv.{type(kind).__name__}(scale="{RANK}")'
         elif isinstance(kind, Number) and kind.scale == "log" and kind.low < _SMALLEST:
             what = f'gv.Number(low={kind.low:g}, scale="log")'
         if what:

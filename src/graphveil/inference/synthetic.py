@@ -149,10 +149,19 @@ def _cells(kind: Kind, rows: NDArray[np.float64], location: Vector, spread: Vect
         return np.asarray(np.array(kind.levels, dtype=object)[nearest])
     if isinstance(kind, Number):
         (ends,) = kind.ends()
-        values = np.clip(_BACK[kind.scale](np.clip(values, *ends)), kind.low, kind.high)
+        values = np.clip(_back(kind, np.clip(values, *ends)), kind.low, kind.high)
         if kind.integer:
             return np.asarray(np.clip(np.rint(values), np.ceil(kind.low), np.floor(kind.high)).astype(np.int64))
     return np.asarray(values)
+
+
+def _back(kind: Number, values: Vector) -> Vector:
+    """From the scale of a release to the column's own."""
+    if kind.normal_scores is None:
+        return _BACK[kind.scale](values)
+    corners, scores = zip(*kind.normal_scores, strict=True)
+    counted = np.interp(values, scores, corners)
+    return _BACK["log" if kind.counts_logarithms else "linear"](counted)
 
 
 def _levels_of(kind: Category, rows: NDArray[np.float64], location: Vector, spread: Vector) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.missing_values import complete
 from graphveil.recovery.moment_intervals import column_numbers, column_table, correlation_intervals
 from graphveil.recovery.noise_model import NoisyCovariance
+from graphveil.recovery.normal_scores import RANK_ROUNDS, mu_after_ranks
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.private_count import COUNT_ROUNDS, mu_after_count
 from graphveil.recovery.private_norm import NORM_ROUNDS, mu_after_norm
@@ -29,7 +30,7 @@ from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.quantization import RowGrid
-from graphveil.spec.queries import Moments, Query
+from graphveil.spec.queries import CellCounts, Moments, Query
 from graphveil.spec.row_space import RowSpace
 
 __all__ = ["Estimate", "estimate_release", "recover", "require_covariance"]
@@ -389,6 +390,8 @@ def _replay(release: Release) -> RoundState:
         mu, answers = mu_after_count(mu), answers[COUNT_ROUNDS:]
     if domain.weight is not None:
         mu, answers = mu_after_total(mu), answers[TOTAL_ROUNDS:]
+    if answers and isinstance(answers[0].query, CellCounts):  # of ranked columns; others are counted later
+        mu, answers = mu_after_ranks(mu), answers[RANK_ROUNDS:]
     inputs = ProtocolInputs(
         domain.require_n_features(),
         release.divisor,

@@ -65,11 +65,12 @@ class Evaluator(Unreleased):
         self._seen: Tally | None = None
         self._people: People | None = None  # those of rows that are read here
         self._n_people: int | None = None
-        self._totals: dict[bytes, Statistic] = {}  # sums of columns by window: means and squares share them
+        self._totals: dict[bytes, Statistic]  # sums of columns by window: means and squares share them
         self.use(domain)
 
     def use(self, domain: Domain) -> None:
-        """Encode rows by this domain from now on: its norm may have been found meanwhile."""
+        """Encode rows by this domain from now on: its norm or normal scores may have been found meanwhile."""
+        self._totals = {}  # of rows that were encoded otherwise
         appended = None if self._adaptive else self._augment
         self._hides_count = domain.hides_count
         self._largest = None if domain.weight is None else domain.weight.largest

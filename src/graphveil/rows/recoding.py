@@ -20,10 +20,11 @@ missing, of a category                  NaN if that is declared, or the indicato
 """
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import f8, i8, void
+from numba import f8, i8, njit, void
 from numba.core.types import Array
 
 from graphveil._compiled import compiled
@@ -37,7 +38,7 @@ __all__ = ["LN2_HIGH", "LN2_LOW", "ODD_NUMBERS", "SQRT_HALF", "Recoder", "logari
 
 _ROWS = Array(f8, 2, "C", readonly=True)
 _WHOLE, _REAL = i8[::1], f8[::1]
-_LINEAR, _LOG, _SQRT, _SCORE, _LEVEL = range(5)  # what is done with a cell
+_LINEAR, _LOG, _SQRT, _RANK, _LOG_RANK, _SCORE, _LEVEL = range(7)  # what is done with a cell
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # their sum is ln 2; the first has 32 bits
 SQRT_HALF = 0.7071067811865476
 ODD_NUMBERS = range(21, 1, -2)  # of the powers of the series
@@ -55,6 +56,26 @@ def logarithm(x: Any) -> Any:
     for k in range(21, 1, -2):
         series = (series + 1.0 / k) * q
     return e * LN2_HIGH + (2.0 * s + (2.0 * s * series + e * LN2_LOW))
+
+
+@njit(error_model="numpy")
+def _on_curve(x, corners, heights, start, end):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """The height of a curve of straight lines between corners; beyond its ends, that of the end."""
+    if end == start:  # no curve yet: ranks are still to be counted
+        return x
+    if not x > corners[start]:
+        return heights[start]
+    low, high = start, end - 1
+    if x >= corners[high]:
+        return heights[high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if x < corners[middle]:
+            high = middle
+        else:
+            low = middle
+    share = (x - corners[low]) / (corners[high] - corners[low])
+    return heights[low] + share * (heights[high] - heights[low])
 
 
 @compiled(
@@ -76,10 +97,14 @@ def _recode(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
             if action < _SCORE:
                 inside = max(min(cell, high[j]), low[j])
                 number = cell
-                if action == _LOG:
+                if action in (_LOG, _LOG_RANK):
                     number = logarithm(inside)
                 elif action == _SQRT:
                     number = np.sqrt(inside)
+                elif action == _RANK:
+                    number = inside
+                if action >= _RANK:
+                    number = _on_curve(number, values, scores, value_ends[j - 1] if j else 0, value_ends[j])
                 out[i, first] = number if cell == cell else np.nan  # noqa: PLR0124
                 continue
             start, end = value_ends[j - 1] if j else 0, value_ends[j]
@@ -110,8 +135,9 @@ class Recoder:
         code_ends, value_ends = [], []
         for kind in kinds:
             codes += missing_codes(kind)
-            values += kind.values
-            scores += kind.scores if isinstance(kind, Ordinal) else kind.values
+            corners, heights = _pairs(kind)
+            values += corners
+            scores += heights
             code_ends.append(len(codes))
             value_ends.append(len(values))
         bounds = [(kind.low, kind.high) if isinstance(kind, Number) else (0.0, 0.0) for kind in kinds]
@@ -132,8 +158,18 @@ class Recoder:
 
 def _action(kind: Kind) -> int:
     if isinstance(kind, Number):
-        return {"linear": _LINEAR, "log": _LOG, "sqrt": _SQRT}[kind.scale]
+        if kind.counts_logarithms:
+            return _LOG_RANK
+        return {"linear": _LINEAR, "log": _LOG, "sqrt": _SQRT, "rank": _RANK}[kind.scale]
     return _SCORE if isinstance(kind, Ordinal) else _LEVEL
+
+
+def _pairs(kind: Kind) -> tuple[Sequence[float], Sequence[float]]:
+    """Values of a cell that mean something, and what they become: levels, or the corners of a curve."""
+    if isinstance(kind, Number):
+        curve = kind.normal_scores or ()
+        return [value for value, _ in curve], [score for _, score in curve]
+    return kind.values, kind.scores if isinstance(kind, Ordinal) else kind.values
 
 
 def _fill(kind: Kind) -> float:

@@ -43,6 +43,8 @@ class StreamedMoments(Unreleased):
             )
         if domain.wants_private_norm:
             raise InvalidParameter.of("data_norm", "a number when rows are collected batch by batch", domain.data_norm)
+        if domain.wants_scores:
+            raise InvalidParameter.of("scale", 'other than "rank" when rows are collected batch by batch', "rank")
         self._given, self.augment = domain, augment
         self._sums: tuple[Domain, int, RowMoments] | None = None
 

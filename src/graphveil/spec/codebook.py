@@ -125,6 +125,11 @@ class Codebook(Record):
         return tuple(place for kind, place in zip(self.kinds, self.places, strict=True) if kind.nullable)
 
     @property
+    def unscored(self) -> tuple[int, ...]:
+        """The columns whose normal scores are still to be found, inside the budget."""
+        return tuple(place.start for kind, place in zip(self.kinds, self.places, strict=True) if kind.wants_scores)
+
+    @property
     def is_plain(self) -> bool:
         """Whether all cells are taken as the numbers that they are."""
         return all(kind.is_plain for kind in self.kinds)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter, SourceError, shortened
 from graphveil.spec.codebook import Codebook
-from graphveil.spec.kinds import Kind
+from graphveil.spec.kinds import RANK, Kind
 from graphveil.spec.serialization import LATER, Record
 from graphveil.spec.weight import Weight
 
@@ -155,6 +155,8 @@ class Domain(Record):
             raise InvalidParameter.of("variation", '"total" without a person column', self.variation)
         if self.variation != "total" and self.gaps:
             raise InvalidParameter.of("missing", f'False with variation="{self.variation}"', True)
+        if self.variation != "total" and self.wants_scores:
+            raise InvalidParameter.of("scale", f'other than "{RANK}" with variation="{self.variation}"', RANK)
         if self.hides_count and self.gaps:
             raise InvalidParameter.of("missing", f'False with neighbours="{self.neighbours}"', True)
         if self.variation != "total" and self.wants_private_norm:
@@ -305,6 +307,11 @@ class Domain(Record):
     def wants_private_norm(self) -> bool:
         """Whether a bound of the norm is still to be found, inside the budget."""
         return isinstance(self.data_norm, str) and self.data_norm == _PRIVATE
+
+    @property
+    def wants_scores(self) -> bool:
+        """Whether normal scores of ranks are still to be found, inside the budget."""
+        return self.codebook is not None and bool(self.codebook.unscored)
 
     @property
     def radius(self) -> float:

@@ -1,21 +1,22 @@
 """Kinds of variables: what a column of a table can hold, from public knowledge alone, and which numbers it becomes.
 
 A number becomes one column, on its own scale or by its logarithm or square root; an ordered scale becomes one column of
-scores; a category becomes an indicator column for each of its levels but the first. Whatever a cell holds, it becomes
-these numbers, or a missing value: no cell is refused.
+scores; both can be replaced by normal scores of their ranks, which the release finds itself. A category becomes an
+indicator column for each of its levels but the first. Whatever a cell holds, it becomes these numbers, or a missing
+value: no cell is refused.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter, shortened
-from graphveil.spec.serialization import Record
+from graphveil.spec.serialization import LATER, Record
 
-__all__ = ["Category", "Kind", "Level", "Number", "Ordinal"]
+__all__ = ["RANK", "Category", "Kind", "Level", "Number", "Ordinal"]
 
 Level = str | int | float | bool
 
@@ -23,6 +24,9 @@ _LARGEST = 2.0**490  # as for bounds
 _EXACT = 2.0**53  # levels and codes up to this are told apart by their float64
 _TRANSFORMS: dict[str, Callable[[float], float]] = {"linear": float, "log": math.log, "sqrt": math.sqrt}
 _AS_LEVEL = "level"
+RANK = "rank"
+_MOST_RANKED = 2**10  # levels, which are counted in 2¹² cells
+_LARGEST_SCORE = 10.0  # of a normal score: one in 10²³
 
 
 class Kind:
@@ -44,6 +48,11 @@ class Kind:
     @property
     def is_text(self) -> bool:
         """Whether cells are text."""
+        return False
+
+    @property
+    def wants_scores(self) -> bool:
+        """Whether normal scores are still to be found, inside the budget."""
         return False
 
     @property
@@ -72,14 +81,19 @@ class Number(Kind, Record):
     missing : bool or sequence of numbers, default False
         Whether values may be missing: codes that stand for a missing value, such as ``[999]``, or True if only empty
         cells do. Where it is False, a cell that holds no number becomes the midpoint of the bounds.
-    scale : {"linear", "log", "sqrt"}
-        The column is released as it is, as its natural logarithm (``low`` > 0), or as its square root (``low`` ≥ 0).
+    scale : {"linear", "log", "sqrt", "rank"}
+        The column is released as it is, as its natural logarithm (``low`` > 0), or as its square root (``low`` ≥ 0);
+        or each value as the normal score of its rank, by a distribution function that is found inside the budget.
     integer : bool, default False
         Whether values are whole numbers; for what is made of a release, not for the release itself.
     label, unit : str, optional
         What reports call the variable, and in which unit it is measured.
     source : str, optional
         How the bounds are known: a page of a manual, a law of nature. It is kept in the release.
+    normal_scores : tuple of pairs, optional
+        Of ``scale="rank"``, in the domain of a release: where the curve from values (their logarithms, if ``low`` > 0)
+        to scores has its corners. Not to be made up: with the domain of an earlier release, ranks are those of its
+        records, and cost nothing.
 
     Examples
     --------
@@ -95,6 +109,7 @@ class Number(Kind, Record):
     label: str | None = None
     unit: str | None = None
     source: str | None = None
+    normal_scores: Any = field(default=None, metadata=LATER)  # pairs of numbers once it is checked
 
     def __post_init__(self) -> None:
         rule = f"finite and between -{_LARGEST:.0e} and {_LARGEST:.0e}"
@@ -103,7 +118,7 @@ class Number(Kind, Record):
             object.__setattr__(self, name, checked)
         if not self.low < self.high:
             raise InvalidParameter.of("(low, high)", "low < high", (self.low, self.high))
-        _validation.choice("scale", self.scale, [*_TRANSFORMS])
+        _validation.choice("scale", self.scale, [*_TRANSFORMS, RANK])
         if self.scale == "log" and self.low <= 0.0:
             raise InvalidParameter.of("low", 'greater than 0 with scale="log"', self.low)
         if self.scale == "sqrt" and self.low < 0.0:
@@ -111,6 +126,12 @@ class Number(Kind, Record):
         _validation.flag("integer", self.integer)
         object.__setattr__(self, "missing", _checked_codes(self.missing))
         _check_texts(self, "label", "unit", "source")
+        if self.normal_scores is not None:
+            pairs = _checked_curve(self.scale, self.normal_scores)
+            ends = self.counted_ends
+            if not ends[0] <= pairs[0][0] < pairs[-1][0] <= ends[1]:
+                raise InvalidParameter("the curve of normal_scores must lie within the bounds.")
+            object.__setattr__(self, "normal_scores", pairs)
 
     @property
     def is_plain(self) -> bool:
@@ -127,12 +148,30 @@ class Number(Kind, Record):
         """What stands for a missing value."""
         return self.missing if isinstance(self.missing, tuple) else ()
 
+    @property
+    def wants_scores(self) -> bool:
+        """Whether normal scores are still to be found, inside the budget."""
+        return self.scale == RANK and self.normal_scores is None
+
+    @property
+    def counts_logarithms(self) -> bool:
+        """Ranks are those of logarithms too, whose cells are fine where values are small."""
+        return self.scale == RANK and self.low > 0.0
+
+    @property
+    def counted_ends(self) -> tuple[float, float]:
+        """Bounds of what ranks are counted of."""
+        transform = math.log if self.counts_logarithms else float
+        return transform(self.low), transform(self.high)
+
     def column_names(self, name: str) -> tuple[str, ...]:
         """Names of the columns that a variable of this name becomes."""
         return (name if self.scale == "linear" else f"{self.scale}({name})",)
 
     def ends(self) -> list[tuple[float, float]]:
         """Bounds of these columns, in their own units."""
+        if self.scale == RANK:
+            return [self.counted_ends if self.wants_scores else (self.normal_scores[0][1], self.normal_scores[-1][1])]
         transform = _TRANSFORMS[self.scale]
         return [(transform(self.low), transform(self.high))]
 
@@ -217,12 +256,19 @@ class Ordinal(Kind, Record):
         of the scores.
     label, source : str, optional
         As for :class:`Number`.
+    scale : {"scores", "rank"}
+        With "rank" each level becomes the mean normal score of the records that have it, by shares of the levels that
+        are found inside the budget.
+    normal_scores : tuple of float, optional
+        Those scores, in the domain of a release, as for :class:`Number`.
     """
 
     levels: tuple[Level, ...]
     missing: bool = False
     label: str | None = None
     source: str | None = None
+    scale: str = field(default="scores", metadata=LATER)
+    normal_scores: Any = field(default=None, metadata=LATER)  # a tuple of numbers once it is checked
 
     def __post_init__(self) -> None:
         levels = _checked_levels(self.levels)
@@ -231,11 +277,25 @@ class Ordinal(Kind, Record):
             raise InvalidParameter("levels of an ordered scale must be text, or numbers that rise.")
         _validation.flag("missing", self.missing)
         _check_texts(self, "label", "source")
+        _validation.choice("scale", self.scale, ["scores", RANK])
+        if self.scale == RANK and len(levels) > _MOST_RANKED:
+            raise InvalidParameter.of("the number of levels", f'at most {_MOST_RANKED} with scale="rank"', len(levels))
+        if self.normal_scores is not None:
+            given = self.normal_scores if isinstance(self.normal_scores, tuple) else ()
+            pairs = _checked_curve(self.scale, tuple(enumerate(given)))
+            if len(pairs) != len(levels):
+                raise InvalidParameter.of("normal_scores", "one score for every level", len(pairs))
+            object.__setattr__(self, "normal_scores", tuple(score for _, score in pairs))
 
     @property
     def nullable(self) -> bool:
         """Whether values may be missing, by declaration."""
         return self.missing
+
+    @property
+    def wants_scores(self) -> bool:
+        """Whether normal scores are still to be found, inside the budget."""
+        return self.scale == RANK and self.normal_scores is None
 
     @property
     def is_text(self) -> bool:
@@ -249,12 +309,15 @@ class Ordinal(Kind, Record):
 
     @property
     def scores(self) -> tuple[float, ...]:
-        """The number that each level becomes."""
+        """The number that each level becomes; its place, while normal scores are not known."""
+        if self.scale == RANK:
+            found: tuple[float, ...] | None = self.normal_scores
+            return tuple(map(float, range(len(self.levels)))) if found is None else found
         return tuple(value + 1.0 for value in self.values) if self.is_text else self.values
 
     def column_names(self, name: str) -> tuple[str, ...]:
         """Names of the columns that a variable of this name becomes."""
-        return (name,)
+        return (f"{RANK}({name})" if self.scale == RANK else name,)
 
     def ends(self) -> list[tuple[float, float]]:
         """Bounds of these columns, in their own units."""
@@ -295,6 +358,24 @@ def _checked_codes(missing: Any) -> Any:
     if not isinstance(missing, Sequence) or isinstance(missing, str) or not missing:
         raise InvalidParameter.of("missing", rule, missing)
     return tuple(_validation.number("missing", code, rule, -_LARGEST, _LARGEST) for code in missing)
+
+
+def _checked_curve(scale: str, curve: Any) -> tuple[tuple[float, float], ...]:
+    """Pairs of a value and its score, both rising; scores may stay where nobody is."""
+    rule = f'pairs of rising values and scores of a release with scale="{RANK}"'
+    shaped = isinstance(curve, tuple) and len(curve) > 1 and all(isinstance(p, tuple) and len(p) == 2 for p in curve)
+    if scale != RANK or not shaped:
+        raise InvalidParameter.of("normal_scores", rule, curve)
+    pairs = tuple(
+        (
+            _validation.number("normal_scores", value, rule, -_LARGEST, _LARGEST),
+            _validation.number("normal_scores", score, rule, -_LARGEST_SCORE, _LARGEST_SCORE),
+        )
+        for value, score in curve
+    )
+    if not all(a[0] < b[0] and a[1] <= b[1] for a, b in pairwise(pairs)) or pairs[0][1] == pairs[-1][1]:
+        raise InvalidParameter.of("normal_scores", rule, curve)
+    return pairs
 
 
 def _check_texts(kind: Kind, *names: str) -> None:

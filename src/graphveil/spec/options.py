@@ -10,6 +10,7 @@ from graphveil.spec.augmentation import Augment, Constant, Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.grouping import Grouping, Level
+from graphveil.spec.kinds import RANK
 from graphveil.spec.serialization import LATER, Record
 
 __all__ = ["By", "ReleaseKeywords", "ReleaseOptions"]
@@ -92,6 +93,11 @@ class ReleaseOptions(Record):
                 raise InvalidParameter.of("rows_per_person", rule, self.domain.rows_per_person)
             if self.by.column in (self.domain.source_columns or ()):
                 raise InvalidParameter.of("by", "a column that is not among the columns to release", self.by.column)
+        if self.domain.wants_scores:
+            ranked = f'with scale="{RANK}"'
+            _require("adaptive", self.adaptive, True, ranked)
+            _require("assume_centered", self.assume_centered, False, ranked)
+            _require("by", self.by, None, f"{ranked}, whose scores would differ from group to group")
         if self.mechanism == "paper":
             _require("person", self.domain.person, None, 'with mechanism="paper"')
             _require("labels", self.labels, None, 'with mechanism="paper"')

@@ -1,0 +1,162 @@
+"""Normal scores of ranks, through a distribution function that is found inside the budget.
+
+Counts of cells, asked for before anything else, tell how the records of a column are distributed. Their noisy shares
+make a monotone curve from values to normal scores, Φ⁻¹ of the distribution function, which is public from then on: rows
+are encoded through it like through a logarithm (``privacy/proofs/ranks.md``, theorem 19).
+
+The curve need not be exact. Whatever it is, the release describes the columns that it makes; and a distribution
+function that is off by a few percent bends scores by less than correlations show.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from graphveil._typing import Vector
+from graphveil.recovery.parameters import PROTOCOL
+from graphveil.recovery.protocol import QueryBatch
+from graphveil.released.answers import Answer
+from graphveil.spec.codebook import Codebook
+from graphveil.spec.domain import Domain
+from graphveil.spec.kinds import Kind, Number, Ordinal
+from graphveil.spec.quantization import CELL_LEVELS, RowGrid
+from graphveil.spec.queries import CellCounts
+
+__all__ = ["RANK_ROUNDS", "mu_after_ranks", "rank_query", "with_normal_scores"]
+
+RANK_ROUNDS = 1
+# A cell is divided while it holds more than this share of the records, and more than these standard deviations of its
+# noise: with finer steps the curve follows the noise.
+_STEP, _SEEN = 1.0 / 64.0, 4.0
+
+
+def rank_query(codebook: Codebook) -> QueryBatch:
+    """What is asked first."""
+    return [(CellCounts(np.array(codebook.unscored, dtype=np.float64)), PROTOCOL.ranks_share)]
+
+
+def mu_after_ranks(mu: float) -> float:
+    """What is left of μ."""
+    return float(mu * np.sqrt(1.0 - PROTOCOL.ranks_share) * (1.0 - 2.0**-40))
+
+
+def with_normal_scores(domain: Domain, answer: Answer) -> Domain:
+    """The domain whose ranked columns have become normal scores."""
+    codebook = domain.codebook
+    assert codebook is not None
+    counted = iter(answer.values["cells"].reshape(len(codebook.unscored), -1))
+    sd, steps = answer.sd("cells"), RowGrid.of(domain, None).levels
+    kinds = tuple(_scored(kind, counted, sd, steps) for kind in codebook.kinds)
+    found = replace(codebook, kinds=kinds)
+    return replace(domain, codebook=found, columns=None, bounds=None)
+
+
+def _scored(kind: Kind, counted: Iterator[Vector], sd: float, steps: int) -> Kind:
+    if isinstance(kind, Number) and kind.wants_scores:
+        low, high = kind.counted_ends
+        edges, scores = _curve(_by_level(next(counted)), sd)
+        values = low + (high - low) * edges
+        values[-1] = high
+        return replace(kind, normal_scores=tuple(zip(values.tolist(), scores.tolist(), strict=True)))
+    if isinstance(kind, Ordinal) and kind.wants_scores:
+        scores = _level_scores(_by_level(next(counted)), sd, _cells_of_levels(len(kind.levels), steps))
+        return replace(kind, normal_scores=tuple(scores.tolist()))
+    return kind
+
+
+def _by_level(cells: Vector) -> list[Vector]:
+    """Counts of 2³, 2⁴, …, 2¹² cells."""
+    ends = np.cumsum([2**level for level in CELL_LEVELS])[:-1]
+    return np.split(cells, ends)[::-1]
+
+
+def _cells_of_levels(n_levels: int, steps: int) -> NDArray[np.int64]:
+    """In which of the finest cells the levels of an ordered scale lie, spread evenly over the lattice."""
+    middle = (n_levels - 1) / 2.0
+    places = np.rint((np.arange(n_levels) - middle) * (1.0 / middle) * steps).astype(np.int64)
+    return np.asarray(((places + steps) << CELL_LEVELS[0]) // (2 * steps + 1))
+
+
+def _level_scores(counts: list[Vector], sd: float, cells: NDArray[np.int64]) -> Vector:
+    """Mean normal scores of the levels of an ordered scale; every count of a cell that holds one level tells of it."""
+    seen = []
+    for level, counted in zip(reversed(CELL_LEVELS), counts, strict=True):
+        own = cells >> (CELL_LEVELS[0] - level)
+        if (np.diff(own) > 0).all():
+            seen.append(counted[own])
+    return _mean_scores(np.maximum(np.mean(seen, axis=0), sd / np.sqrt(len(seen))))
+
+
+def _mean_scores(counts: Vector) -> Vector:
+    """Mean of the part of a standard normal variable that each share of it holds."""
+    shares = counts / counts.sum()
+    density = _density(np.cumsum(shares)[:-1])
+    return np.asarray(-np.diff(density) / np.where(shares > 0.0, shares, 1.0))
+
+
+def _density(probability: Vector) -> Vector:
+    """Of a standard normal variable at its quantiles, with the ends, where it is zero."""
+    return np.concatenate([[0.0], np.exp(-(ndtri(probability) ** 2) / 2.0) / np.sqrt(2.0 * np.pi), [0.0]])
+
+
+def _curve(counts: list[Vector], sd: float) -> tuple[Vector, Vector]:
+    """Corners of a rising curve from [0, 1] to normal scores: at the edges of cells that hold a small share each."""
+    counts, sd = _reconciled(counts), sd / np.sqrt(2.0)
+    coarse = np.where(counts[0] > 2.0 * sd, counts[0], 0.0)  # most cells of wide bounds are empty
+    if not coarse.any():
+        coarse = np.ones(coarse.size)
+    least = max(_STEP * coarse.sum(), _SEEN * sd)
+    widths, held = list[float](), list[float]()
+    for place, mass in enumerate(coarse):
+        for level, part in _divided(counts, 0, place, float(mass), least):
+            widths.append(1.0 / counts[level].size)
+            held.append(part)
+    return _corners(np.cumsum([0.0, *widths]), np.array(held))
+
+
+def _reconciled(counts: list[Vector]) -> list[Vector]:
+    """Counts by least squares, given that a cell holds what its halves hold; their variance is about half as large."""
+    upward = [counts[-1]]
+    for depth, cells in enumerate(reversed(counts[:-1]), start=2):
+        own = 2.0 ** (depth - 1) / (2.0**depth - 1.0)  # weight of a count against the sum of its halves
+        upward.append(own * cells + (1.0 - own) * upward[-1].reshape(-1, 2).sum(axis=1))
+    found = [upward[-1]]
+    for cells in reversed(upward[:-1]):
+        halves = cells.reshape(-1, 2)
+        found.append((halves + (found[-1] - halves.sum(axis=1))[:, None] / 2.0).ravel())
+    return found
+
+
+def _divided(counts: list[Vector], level: int, place: int, mass: float, least: float) -> Iterator[tuple[int, float]]:
+    """The parts of a cell that are not divided further, each with the level that it is a cell of and what it holds."""
+    if level == len(counts) - 1 or mass <= least:
+        yield level, mass
+        return
+    left, right = counts[level + 1][2 * place : 2 * place + 2]
+    first = min(max((mass + left - right) / 2.0, 0.0), mass)
+    yield from _divided(counts, level + 1, 2 * place, first, least)
+    yield from _divided(counts, level + 1, 2 * place + 1, mass - first, least)
+
+
+def _corners(edges: Vector, held: Vector) -> tuple[Vector, Vector]:
+    """Scores at the edges: quantiles inside, and at both ends what makes the mean of the last part its mean score."""
+    below = np.cumsum(held / held.sum())
+    first, last = (int(place) for place in np.flatnonzero(held)[[0, -1]])
+    scores = np.zeros(edges.size)
+    if first == last:  # everything in one cell: nothing is known but its ends
+        return edges[[0, -1]], np.array([-1.0, 1.0])
+    scores[first + 1 : last + 1] = ndtri(below[first:last])
+    ends = _mean_scores(np.array([held[first], held[first + 1 : last].sum(), held[last]]))
+    scores[: first + 1] = 2.0 * ends[0] - scores[first + 1]
+    scores[last + 1 :] = 2.0 * ends[-1] - scores[last]
+    kept = _needed(scores)
+    return edges[kept], scores[kept]
+
+
+def _needed(scores: Vector) -> NDArray[np.bool_]:
+    """Corners that are not inside of a level part of the curve."""
+    level = np.diff(scores) == 0.0
+    return ~np.concatenate([[False], level[:-1] & level[1:], [False]])
