@@ -201,7 +201,7 @@ def test_rare_levels_have_intervals_that_cover():
     pairs, inside = np.triu_indices(5, 1), []
     for seed in range(3):
         made = gv.release(table, domain=domain, budget=gv.Budget(0.7, 1e-6), random_state=seed)
-        found = gv.PrivateGraphicalLasso(0.7, 1e-6).fit_release(made).edge_intervals()
+        found = gv.PrivateGraphicalLasso(0.7, 1e-6).fit_release(made).edge_intervals().by_level
         inside.append(((found.lower <= truth) & (truth <= found.upper))[pairs])
     assert np.mean(inside) > 0.85
 
