@@ -52,7 +52,7 @@ __all__ = [
     "SourceUnavailable",
     "UnboundedProblem",
     "may_pass",
-    "shortened",
+    "shorten",
     "warn_caller",
 ]
 
@@ -93,7 +93,7 @@ def _show(value: Any) -> str:
     return text if plain and len(text) <= 60 else f"a {type(value).__name__}"
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """``text`` for a message: a name in a file may have any length."""
     return text if len(text) <= 80 else f"{text[:79]}…"
 

@@ -87,10 +87,10 @@ from graphveil.studio.session import Session
 heard = []
 sys.addaudithook(lambda event, arguments: heard.append((event, arguments[1:])) if event.startswith("socket.") else None)
 server = StudioServer(Session("ledger.db", "records.csv"))
-threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 ours = [event for event in heard if event[0] != "socket.__new__"]
 client = http.client.HTTPConnection(server.host)
-client.request("GET", "/" + server.token + "/state")
+client.request("GET", "/" + server.token + "/start")
 assert b"age" in client.getresponse().read()
 server.shutdown()
 mine = {"socket.__new__", "socket.getaddrinfo", "socket.connect"}  # of the client above

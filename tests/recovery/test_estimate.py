@@ -403,3 +403,11 @@ def test_a_false_alarm_far_out_does_not_upset_the_scale():
     rare = counts.copy()
     rare[np.searchsorted(edges.inner, 5 * np.sqrt(p))] += 20 * sd  # a real tail
     assert choose_radius(rare, sd, edges, p, noise=1e-4).kept < 0.95
+
+
+def test_pure_noise_is_worth_no_record():
+    """The noise of a mean that is drowned passed for spread of the rows: 500 rows at ε = 0.001 were worth up to 60."""
+    rows = np.random.default_rng(0).normal(size=(500, 5))
+    for seed in range(4):
+        drowned = gv.release(rows, domain=gv.Domain(bounds=(-5, 5)), budget=gv.Budget(0.001, 1e-6), random_state=seed)
+        assert drowned.n_eff < 1.0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphveil._typing import Matrix, Vector
-from graphveil.exceptions import InvalidParameter, shortened
+from graphveil.exceptions import InvalidParameter, shorten
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.kinds import Category
 
@@ -31,7 +31,7 @@ class Factor:
     def columns_at(self, level: Any) -> dict[str, float]:
         """The values of all its columns where the category has this level."""
         if level not in self.indicators:
-            known = shortened(", ".join(repr(one) for one in self.indicators))
+            known = shorten(", ".join(repr(one) for one in self.indicators))
             raise InvalidParameter(f"values must have one of the levels of {self.name}: {known}.")
         return {column: float(column == self.indicators[level]) for column in self.indicators.values() if column}
 

@@ -168,7 +168,8 @@ class NoisyMoments:
         p = self.scaling[1].size
         moment = np.trace(self._moments[:p, :p]) / p
         if isinstance(self.augment, Constant):
-            moment -= np.sum(self._mean**2) / p - self._mean_sd**2
+            # A square is not negative: where noise drowns the mean, its variance must not pass for spread of the rows.
+            moment -= max(0.0, np.sum(self._mean**2) / p - self._mean_sd**2)
         relative = self.noise_scale / max(float(moment), self.noise_scale / np.sqrt(p))
         return float(1.0 / (1.0 / self.n_kish + relative**2 / 2.0) / gap_inflation(self.observed))
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from graphveil import _validation
-from graphveil.exceptions import InvalidParameter, shortened
+from graphveil.exceptions import InvalidParameter, shorten
 from graphveil.spec.kinds import Category, Kind, Number, Ordinal
 from graphveil.spec.serialization import Record
 
@@ -177,10 +177,10 @@ def _as_kind(name: Any, kind: Any) -> Kind:
         return kind
     if isinstance(kind, str) or not hasattr(kind, "__len__") or len(kind) != 2:
         raise InvalidParameter.of(
-            f"column {shortened(repr(name))}", "a pair (lower, upper), gv.Number, gv.Category or gv.Ordinal", kind
+            f"column {shorten(repr(name))}", "a pair (lower, upper), gv.Number, gv.Category or gv.Ordinal", kind
         )
     try:
         return Number(*kind)
     except InvalidParameter as error:
         reason = str(error)
-    raise InvalidParameter(f"column {shortened(repr(name))}: {reason}")
+    raise InvalidParameter(f"column {shorten(repr(name))}: {reason}")

@@ -14,7 +14,7 @@ from typing import Any
 
 from graphveil import _validation
 from graphveil._files import read_file
-from graphveil.exceptions import InvalidParameter, shortened
+from graphveil.exceptions import InvalidParameter, shorten
 from graphveil.spec.kinds import Category, Kind, Number, Ordinal
 from graphveil.spec.weight import Weight
 
@@ -43,12 +43,12 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # bad TOML, a number of too many digits, endless brackets
-        where = f": {shortened(str(error))}" if isinstance(error, tomllib.TOMLDecodeError) else ""
+        where = f": {shorten(str(error))}" if isinstance(error, tomllib.TOMLDecodeError) else ""
         raise InvalidParameter(f"this is not a TOML file{where}.") from None
     columns = content.get("columns", content.get("bounds"))
     odd = set(content) - _SETTINGS
     if odd or not isinstance(columns, dict) or not columns or {"columns", "bounds"} <= set(content):
-        what = f"it has {shortened(', '.join(sorted(odd)))}" if odd else "it has no columns, or both tables"
+        what = f"it has {shorten(', '.join(sorted(odd)))}" if odd else "it has no columns, or both tables"
         raise InvalidParameter(
             "a codebook must have rows_per_person or person, perhaps variation, neighbours and weight, and [columns] "
             f"(or [bounds]) only; {what}."
@@ -77,7 +77,7 @@ def parse_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 def _column(name: str, given: Any) -> Any:
     """A pair of bounds, or a kind."""
-    which = f"column {shortened(repr(name))}"
+    which = f"column {shorten(repr(name))}"
     entries = given if isinstance(given, list) else [*given.values()] if isinstance(given, dict) else []
     if any(entry in (_UNKNOWN, [_UNKNOWN]) for entry in entries):
         raise InvalidParameter(f'{which} still has "?". What can its values be, by public knowledge?')
@@ -144,7 +144,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         name = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise InvalidParameter(f"{shortened(repr(name))} is there twice. Take one of them out.")
+        raise InvalidParameter(f"{shorten(repr(name))} is there twice. Take one of them out.")
     return found
 
 
@@ -197,7 +197,7 @@ def _imported(
     name: str, kind: str, ends: tuple[Any, Any], levels: Any, codes: Any, said: dict[str, Any], *, ordered: bool
 ) -> Kind:
     """A kind from what both formats know: a type, limits, an enumeration, codes of missing values, a title."""
-    which = f"field {shortened(repr(name))}"
+    which = f"field {shorten(repr(name))}"
     said = {word: text for word, text in said.items() if isinstance(text, str) and text}
     codes = codes if isinstance(codes, list) else [codes]
     codes = [code.get("value") if isinstance(code, dict) else code for code in codes]  # they may have labels

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from graphveil import _validation
-from graphveil.exceptions import InvalidParameter, SourceError, shortened
+from graphveil.exceptions import InvalidParameter, SourceError, shorten
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.kinds import RANK, Kind
 from graphveil.spec.serialization import LATER, Record
@@ -333,7 +333,7 @@ def _names_of(bounds: Mapping[Any, Any], columns: Any) -> list[Any]:
     missing = sorted(set(map(str, names)) ^ set(map(str, bounds)))
     if missing:
         raise InvalidParameter(
-            f"bounds and columns must name the same columns; {shortened(repr(missing[0]))} is in one only."
+            f"bounds and columns must name the same columns; {shorten(repr(missing[0]))} is in one only."
         )
     return names
 
@@ -382,7 +382,7 @@ def _checked_bounds(bounds: Any, names: Sequence[str] | None) -> tuple[Any, Any]
     n = max(len(end) if isinstance(end, tuple) else 1 for end in (lower, upper))
     pairs = zip(_spread(lower, n), _spread(upper, n), strict=False)
     for column, (low, high) in enumerate(pairs):
-        which = shortened(repr(names[column])) if names is not None and column < len(names) else str(column)
+        which = shorten(repr(names[column])) if names is not None and column < len(names) else str(column)
         if not low < high:
             where = f" (column {which})" if n > 1 else ""
             raise InvalidParameter.of(f"bounds{where}", "lower < upper", (low, high))

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from graphveil import _validation
-from graphveil.exceptions import InvalidParameter, shortened
+from graphveil.exceptions import InvalidParameter, shorten
 from graphveil.spec.serialization import LATER, Record
 
 __all__ = ["RANK", "Category", "Kind", "Level", "Number", "Ordinal"]
@@ -388,4 +388,4 @@ def _check_texts(kind: Kind, *names: str) -> None:
 def _check_printable(name: str, value: str) -> None:
     """Labels and levels are shown to people, on terminals too."""
     if not value.isprintable():
-        raise InvalidParameter.of(name, "printable text in one line", shortened(ascii(value)))
+        raise InvalidParameter.of(name, "printable text in one line", shorten(ascii(value)))

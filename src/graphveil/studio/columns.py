@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from graphveil import _validation
-from graphveil.exceptions import InvalidParameter, shortened
+from graphveil.exceptions import InvalidParameter, shorten
 from graphveil.spec.budget import Budget
 from graphveil.spec.codebook_file import parse_columns, parse_json, parse_toml
 from graphveil.spec.domain import Domain
@@ -82,7 +82,7 @@ def read_columns(entered: Mapping[str, Any], types: Mapping[str, str]) -> Column
             try:
                 kinds[name] = _READ[role](column, types.get(name, "any"))
             except InvalidParameter as error:
-                raise InvalidParameter(f"{shortened(name)}: {error}") from None
+                raise InvalidParameter(f"{shorten(name)}: {error}") from None
     if not set(kinds) - {special.get("group")}:
         raise InvalidParameter("Use at least one column besides those that tell people or groups apart.")
     if "person" in special:
@@ -156,7 +156,7 @@ def read_number(name: str, value: Any) -> float:
     try:
         return _validation.number(name, float(text), "a number", float("-inf"), float("inf"))
     except ValueError:
-        raise InvalidParameter(f"{name} must be a number, got {shortened(repr(value))}. Type it in digits.") from None
+        raise InvalidParameter(f"{name} must be a number, got {shorten(repr(value))}. Type it in digits.") from None
 
 
 def import_codebook(text: str) -> dict[str, Any]:
