@@ -6,6 +6,7 @@ files that were never tried before. A failure names its case: ``numbered(case, 1
 
 import json
 import os
+import sys
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -220,7 +221,12 @@ FORMATS = {"toml": (TOML, as_toml), "frictionless": (FRICTIONLESS, json.dumps), 
 def damaged(kind, rng):
     """Other types and numbers in any place; one file in five is damaged as text."""
     good, write = FORMATS[kind]
-    text = write(mutated_json(good, rng)).encode("utf-8", "surrogatepass")
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)  # what is nested four times over is deeper than these writers of ours can go
+    try:
+        text = write(mutated_json(good, rng)).encode("utf-8", "surrogatepass")
+    finally:
+        sys.setrecursionlimit(limit)
     return mutated_bytes(text, rng) if rng.random() < 0.2 else text
 
 

@@ -208,13 +208,18 @@ def settle_variances(
             for of_rate, chance in zip(share, of_part, strict=True)
             if of_rate > 1e-4
         )
-        mixed = np.broadcast_to(mixed, by_distance.shape)
-        weights.append((weight * mixed[:, None, :, None]).reshape(variance.size, -1))
+        np.multiply(weight, np.broadcast_to(mixed, by_distance.shape)[:, None, :, None], out=weight)
+        weights.append(weight.reshape(variance.size, -1))
     v = np.concatenate([values.reshape(variance.size, -1) for values, _, _ in cells], axis=1)
     distance = np.broadcast_to((squares * last.scale[:, None])[:, None, :, None], cells[0][0].shape)
     distance = np.tile(distance.reshape(variance.size, -1), (1, len(cells)))
     weight = np.concatenate(weights, axis=1)
-    fourth = (weight * np.maximum(distance / v, 3.0)).sum(axis=1) / weight.sum(axis=1)
+    del cells, sums, weights  # of hundreds of columns they are larger than all matrices
+    distance /= v
+    np.maximum(distance, 3.0, out=distance)
+    distance *= weight
+    fourth = distance.sum(axis=1) / weight.sum(axis=1)
+    del distance
     by_part = common.sum(axis=1)
     lost = float(by_part @ [last.common_loss(part) for part in _EVEN])
     return _summary(v, weight, fourth, lost, by_part)
@@ -276,9 +281,13 @@ def _chances(possible: NDArray[np.bool_], rate: float) -> Vector:
 
 
 def _exp_and_sum(log_weight: Vector) -> tuple[Vector, Vector, Vector]:
-    """Weights relative to the largest of a column, its logarithm, and their sums over all but columns and D."""
+    """Weights relative to the largest of a column, its logarithm, and their sums over all but columns and D.
+
+    The weights take the place of their logarithms: for hundreds of columns these arrays are the largest of all.
+    """
     top = log_weight.max(axis=(1, 2, 3), keepdims=True)
-    weight = np.exp(log_weight - top)
+    log_weight -= top
+    weight = np.exp(log_weight, out=log_weight)
     return weight, top[:, 0, 0, 0], weight.sum(axis=(1, 3))
 
 
