@@ -153,6 +153,7 @@ def test_a_full_disk_does_not_lose_a_release_that_was_paid_for(box, tmp_path):
     assert len(ledger.history("clinic")) == 1
 
 
+@pytest.mark.nightly  # compiles once more
 def test_a_charge_that_was_made_and_could_not_be_witnessed_is_not_repeated(box, tmp_path):
     """The ledger may be written, the file of its heads may not: the charge stays, and no release follows."""
     ledger = gv.Ledger(tmp_path / "ledger.db")

@@ -15,8 +15,11 @@ def test_there_are_five_and_a_quickstart_all_short():
     assert all(len((EXAMPLES / f"{name}.py").read_text().splitlines()) < 150 for name in NAMES)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.xdist_group("spark")) if n == "spark_table" else n
-                                  for n in NAMES])  # fmt: skip
+# At night: by day tests/engines/test_spark.py releases the rows of a cluster.
+SPARK = pytest.param("spark_table", marks=[pytest.mark.xdist_group("spark"), pytest.mark.nightly])
+
+
+@pytest.mark.parametrize("name", [SPARK if name == "spark_table" else name for name in NAMES])
 def test_runs(name, tmp_path):
     command = [sys.executable, str(EXAMPLES / f"{name}.py"), str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
