@@ -45,6 +45,7 @@ def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
             _render_network(names, side.panel(network), places, side.edges.reason)
             for side, network in zip(sides, networks, strict=True)
         ),
+        "joint": "" if len(groups.parts[0].columns or ()) > len(names) else "hidden",
         "differences": "".join(_render_pair(names, pair, places, unfolded=pair is pairs[0]) for pair in pairs),
         "versions": escape(
             ", ".join(f"{name} {version}" for name, version in sorted(groups.parts[0].versions.items()))
