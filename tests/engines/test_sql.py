@@ -365,6 +365,25 @@ def test_groups(database):
     assert ledger.charged == []
 
 
+def test_levels_of_groups_have_the_rule_of_categories(database):
+    """Numbers by value, whatever type the column has; columns of another type are refused by it."""
+    columns = codebook_frame(300, 9)
+    columns["dose"] = np.where(columns["grade"] > 3, np.nan, columns["grade"] / 2)
+    database.fill(columns)
+    options = {"budget": BUDGET, "random_state": 0, "adaptive": False, "domain": gv.Domain({"age": (0, 110)})}
+    for by in ({"dose": [0.5, 1.0]}, {"grade": [1.0, 3.0]}, {"smokes": [False, True]}):
+        made = gv.release(database.source(), by=by, **options)
+        assert made == gv.release(as_frame(columns), by=by, **options)
+    with pytest.raises(SourceError, match=r"no record with grade = 2\.5"):
+        gv.release(database.source(), by={"grade": [1.0, 2.5]}, **options)
+    for by, message in (
+        ({"grade": ["1", "2"]}, "Column 'grade' has type .*, but its levels are text"),
+        ({"arm": [1, 2]}, "Column 'arm' has type .*, which cannot be read as a number"),
+    ):
+        with pytest.raises(SourceError, match=message):
+            gv.release(database.source(), by=by, **options)
+
+
 def test_the_number_of_rows_can_be_a_secret(database):
     """With noise, in a table that may be empty."""
     for n in (300, 0):

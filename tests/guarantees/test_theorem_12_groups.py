@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import graphveil as gv
+from graphveil.engines import open_rows
 from graphveil.exceptions import BudgetExceeded, GuaranteeError, InvalidParameter, SourceError
 from graphveil.ledger.account import Account, GroupAccount
-from graphveil.rows.groups import GroupRows
+from graphveil.rows.groups import GroupRows, split_groups
 from graphveil.rows.sources import open_source
-from graphveil.spec.augmentation import Labels
 from graphveil.spec.grouping import GroupedEvent, GroupEvent, Grouping
 from graphveil.spec.options import ReleaseOptions
 
@@ -41,8 +41,8 @@ class Recorder:
 
 
 def rows_of(table, code):
-    source = open_source(table, DOMAIN, Labels(BY["arm"], "arm"))
-    return np.concatenate([rows for rows, _ in GroupRows(source, code).read()])
+    source = open_source(table, Grouping.of(BY).as_column_of(DOMAIN), None)
+    return np.concatenate([rows for rows, _ in GroupRows(source, 2, float(code)).read()])
 
 
 def test_a_record_concerns_its_own_group_alone(table):
@@ -189,8 +189,9 @@ def test_several_rows_a_person_need_to_say_whose_they_are(table):
     [
         ("arm", "a gv.Category of the domain"),
         (["arm"], "a mapping of one column"),
-        ({"arm": ["A"]}, "at least two levels"),
-        ({"arm": ["1", 1]}, "different names"),
+        ({"arm": ["A"]}, "at least two distinct levels"),
+        ({"arm": ["1", 1]}, "all of them text or all of them numbers"),
+        ({"arm": [1, 1.0]}, "distinct"),
         ({"arm": ["A", "A"]}, "distinct"),
         ({"arm": ["A", "B"], "sex": ["F"]}, "a mapping of one column"),
         ({"x": [1, 2]}, "not among the columns to release"),
@@ -404,8 +405,76 @@ def test_levels_that_no_row_has_are_nobodys(visits, levels):
         ask_people(visits.assign(arm="C" if levels[0] == "A" else 3), {"arm": levels})
 
 
-def test_columns_must_be_named(visits):
-    with pytest.raises(InvalidParameter, match="needs the names of the columns"):
-        ask_people(visits, YEARS, domain=gv.Domain(data_norm=4.0, person="id"))
+def test_columns_are_named_by_the_source_or_the_domain(visits, tmp_path):
+    """All columns of a frame or a typed file but the level and the id; batches, and CSV files, do not say for sure."""
+    unnamed, named = gv.Domain(bounds=(-5, 5), person="id"), visits.drop(columns="sex")
+    made = ask_people(visits, YEARS)
+    named.to_parquet(tmp_path / "v.parquet")
+    named.to_csv(tmp_path / "v.csv", index=False)
+    for source in (named, tmp_path / "v.parquet", [tmp_path / "v.parquet"]):
+        again = ask_people(source, YEARS, domain=unnamed)
+        assert again[2021].columns == ("x", "y")
+        assert np.array_equal(again[2021].second_moment, made[2021].second_moment)
+    for source in (tmp_path / "v.csv", [named]):
+        with pytest.raises(InvalidParameter, match="by needs the names of the columns"):
+            ask_people(source, YEARS, domain=unnamed)
+    with pytest.raises(SourceError, match="with by, give a pair"):
+        ask_people(visits[["x", "y", "year"]].to_numpy(), YEARS, domain=DOMAIN, person=visits["id"])
     with pytest.raises(SourceError, match="equally many"):
         ask_people((visits[["x", "y"]].to_numpy(), [2020] * 5), YEARS, domain=DOMAIN, person=visits["id"])
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, PEOPLE], ids=["rows", "people"])
+def test_levels_have_one_rule_with_people_and_without(visits, tmp_path, domain):
+    """That of gv.Category: numbers by value, however they are written or typed; text as it is."""
+    visits = visits.drop(columns=["year", "sex"]).assign(arm=visits["year"] - 2020)
+    by = {"arm": [1, 2]}
+    made = ask_people(visits, by, domain=domain)
+    assert made.event.counts == tuple(
+        visits[visits["arm"] == level]["id"].nunique() if domain.person else int((visits["arm"] == level).sum())
+        for level in by["arm"]
+    )
+    floats = visits.assign(arm=visits["arm"].where(visits["arm"] > 0, np.nan))
+    floats.to_parquet(tmp_path / "floats.parquet")
+    spelt = visits["arm"].map({-1: "-1", 0: "", 1: "01", 2: "2.0"})
+    visits.assign(arm=spelt).to_csv(tmp_path / "spelt.csv", index=False)
+    ids = {} if domain.person is None else {"person": visits["id"]}
+    pair = (visits[["x", "y"]].to_numpy(), floats["arm"].to_numpy())
+    for source, options in (
+        (floats, {}),
+        (tmp_path / "floats.parquet", {}),
+        (tmp_path / "spelt.csv", {}),
+        (pair, {"domain": DOMAIN} | ids),
+    ):
+        for levels in ([1, 2], [1.0, 2.0]):
+            again = ask_people(source, {"arm": levels}, **({"domain": domain} | options))
+            for level in by["arm"]:
+                assert np.array_equal(again[level].second_moment, made[level].second_moment)
+    with pytest.raises(SourceError, match="There is no record with arm = 1"):
+        ask_people(tmp_path / "spelt.csv", {"arm": ["1", "2"]}, domain=domain)
+    with pytest.raises(SourceError, match="'arm' has type int64, but its levels are text"):
+        ask_people(visits, {"arm": ["1", "2"]}, domain=domain)
+    halves = ask_people(visits.assign(arm=visits["arm"] / 2), {"arm": [0.5, 1.0]}, domain=domain)
+    assert [*halves] == [0.5, 1]
+    assert np.array_equal(halves[0.5].second_moment, made[1].second_moment)
+    halves.save(tmp_path / "halves.release")
+    assert gv.GroupedRelease.load(tmp_path / "halves.release") == halves
+
+
+def test_weights_and_people_and_groups_together(visits):
+    """A group is read as a table of its own rows would be; weights are a column, or come beside the rows."""
+    weights = np.random.default_rng(1).uniform(0.2, 3.0, len(visits))
+    weighted = visits.assign(w=weights)
+    domain = replace(PEOPLE, weight=gv.Weight("w", largest=3.0))
+    options = ReleaseOptions(domain, BUDGET, by=Grouping.of(SEXES))
+    opened, _ = open_rows(weighted, options, None, None)
+    for sex, group in zip(SEXES["sex"], split_groups(opened, options), strict=True):
+        rows = np.concatenate([rows for rows, _ in group.read()])
+        assert np.array_equal(rows, weighted.loc[weighted["sex"] == sex, ["x", "y", "w"]].to_numpy())
+    made = ask_people(weighted, SEXES, domain=domain)
+    assert made.event.counts == tuple(visits[visits["sex"] == sex]["id"].nunique() for sex in SEXES["sex"])
+    array = visits[["x", "y"]].to_numpy()
+    beside = replace(DOMAIN, weight=domain.weight)
+    for source in (visits.drop(columns="id"), (array, visits["sex"].to_numpy())):
+        again = ask_people(source, SEXES, domain=beside, person=visits["id"], weight=weights)
+        assert np.array_equal(again["M"].second_moment, made["M"].second_moment)

@@ -195,8 +195,8 @@ def test_one_missing_label_changes_no_other(kind):
     declared = gv.Labels([2**53 + 1, 7])
     full, holed = [2**53 + 1, 7, 2**53 + 1], [2**53 + 1, 7, None]
     make = CONTAINERS[kind]
-    assert codes_of(make(full), declared).tolist() == [0, 1, 0]
-    assert codes_of(make(holed), declared).tolist() == [0, 1, -1]
+    assert codes_of(make(full), declared.classes).tolist() == [0, 1, 0]
+    assert codes_of(make(holed), declared.classes).tolist() == [0, 1, -1]
 
 
 def test_text_labels_that_cannot_be_decoded_are_no_class():

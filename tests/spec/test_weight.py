@@ -65,12 +65,6 @@ def test_releases_that_are_not_proved_with_weights_are_refused(options, message)
         gv.release(ROWS, domain=domain, budget=BUDGET, ledger=NoLedger(), dataset="d", weight=np.ones(30), **options)
 
 
-def test_groups_of_people_have_no_weights_yet():
-    domain = gv.Domain({"a": (-1, 1), "b": (-1, 1)}, person="id", weight=WEIGHT)
-    with pytest.raises(InvalidParameter, match="weight must be None with by and a person column together"):
-        gv.release(ROWS, domain=domain, budget=BUDGET, by={"arm": ["A", "B"]})
-
-
 def test_rows_collected_batch_by_batch_have_no_weights():
     with pytest.raises(InvalidParameter, match="weight must be None when rows are collected batch by batch"):
         StreamedMoments(gv.Domain(bounds=(-1, 1), weight=WEIGHT), None)

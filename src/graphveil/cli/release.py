@@ -1,6 +1,7 @@
 """`graphveil release`: the verb that sees your records and spends (`demo` does so with records of its own)."""
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -140,7 +141,7 @@ def _judge(made: "Release") -> dict[str, Any]:
 
 
 def _parse_groups(given: str, domain: "Domain") -> "tuple[Grouping, Domain]":
-    """``arm``, a category of the codebook; or ``arm=A,B``, where levels in digits are numbers, as in typed files."""
+    """``arm``, a category of the codebook; or ``arm=A,B``, where whole numbers are numbers, but 01 is text."""
     from graphveil.spec.grouping import Grouping
 
     column, sign, levels = given.partition("=")
@@ -148,8 +149,9 @@ def _parse_groups(given: str, domain: "Domain") -> "tuple[Grouping, Domain]":
         return Grouping.of_category(given, domain)
     if not column or not all(levels.split(",")):
         raise CliError(f"--by is a column and its levels, such as arm=A,B; got {given!r}.")
-    found = tuple(int(level) if level.isdecimal() and level.isascii() else level for level in levels.split(","))
-    return Grouping(column, found), domain
+    found = tuple(levels.split(","))
+    numbers = all(re.fullmatch("0|[1-9][0-9]*", level) for level in found)
+    return Grouping(column, tuple(map(int, found)) if numbers else found), domain
 
 
 def _say(console: "Console", made: "Release | GroupedRelease", below: str) -> None:

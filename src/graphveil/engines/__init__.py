@@ -4,6 +4,7 @@ Each pass of a release runs once over all partitions. A partition returns intege
 leaves its machine. The noise is drawn by the process that asked, from the operating system's entropy there.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphveil.engines.sql import SqlSource
@@ -25,8 +26,6 @@ def open_rows(
     source: Any, options: ReleaseOptions, person: Any, weight: Any
 ) -> "tuple[RowSource | StreamedMoments, Domain]":
     """Rows, wherever they are, with their schema checked, and the domain that has their columns."""
-    import numpy as np
-
     from graphveil.rows.sources import open_source
     from graphveil.rows.streaming import StreamedMoments
 
@@ -34,35 +33,44 @@ def open_rows(
     if isinstance(source, StreamedMoments):
         source.check_asked(domain, augment, adaptive=options.adaptive)
         return source, source.domain
-    if options.by is not None and domain.person is not None and not _is_engine(source):
-        opened = _open_with_levels(source, options.by, domain, person)
-        return opened, domain.resolve(opened.columns and opened.columns[:-1], opened.n_features - 1)
-    beside = options.beside
-    if options.by is not None and isinstance(source, tuple) and isinstance(source[0], np.ndarray):
-        beside = Labels(options.by.levels)  # an array has no column of levels: they come beside it
-    parts = open_engine(source, domain, beside)
+    if options.by is not None and not _is_engine(source):
+        return _open_with_levels(source, options.by, domain, person, weight)
+    parts = open_engine(source, domain, augment, options.by)
     if parts is not None and person is not None:
         raise SourceError('Ids of people must be a column of the rows that an engine holds: Domain(person="...").')
     if parts is not None and weight is not None:
         raise SourceError("Weights must be a column of the rows that an engine holds, not an array beside them.")
-    opened = parts or open_source(source, domain, beside, person, weight)
+    opened = parts or open_source(source, domain, augment, person, weight)
     return opened, domain.resolve(opened.columns, opened.n_features)
 
 
-def _open_with_levels(source: Any, by: Grouping, domain: Domain, person: Any) -> "RowSource":
-    """Rows with whose they are beside them, and their level as their last column."""
+def _open_with_levels(
+    source: Any, by: Grouping, domain: Domain, person: Any, weight: Any
+) -> "tuple[RowSource, Domain]":
+    """Rows with their level as a column after those of the domain, and before the weight; and the domain, resolved."""
     import numpy as np
 
     from graphveil.rows.labels import codes_of
-    from graphveil.rows.sources import add_levels, open_source
+    from graphveil.rows.sources import add_levels, add_weights, name_columns, open_source
 
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], np.ndarray):
-        codes = codes_of(source[1], Labels(by.levels))
-        return add_levels(open_source(source[0], domain, None, person), np.append(by.marks, np.nan)[codes])
-    return open_source(source, by.as_column_of(domain), None, person)
+        if domain.weight is not None and weight is None:
+            raise SourceError("An array has no column of weights: give them beside it, as weight=.")
+        levels = np.append(by.marks, np.nan)[codes_of(source[1], by.levels)]
+        opened = add_levels(open_source(source[0], replace(domain, weight=None), None, person), levels)
+        opened = opened if weight is None else add_weights(opened, weight)
+        return opened, domain.resolve(None, opened.n_features - 1)
+    if domain.source_columns is None:
+        other = (by.column, domain.person, domain.weight and domain.weight.column)
+        found = [name for name in name_columns(source) or () if name not in other]
+        domain = replace(domain, columns=found or None)
+    opened = open_source(source, by.as_column_of(domain), None, person, weight)
+    if opened.columns is None:
+        raise SourceError("An array has no column of levels: with by, give a pair (rows, levels) as source.")
+    return opened, domain
 
 
-def open_engine(source: Any, domain: Domain, augment: Augment) -> "RemoteRows | None":
+def open_engine(source: Any, domain: Domain, augment: Augment, by: Grouping | None = None) -> "RemoteRows | None":
     """Check the schema of a Dask, Spark or SQL source and make it summable; None for any other source."""
     labels = augment if isinstance(augment, Labels) else None
     if not _is_engine(source):
@@ -75,7 +83,11 @@ def open_engine(source: Any, domain: Domain, augment: Augment) -> "RemoteRows | 
                 "gv.sql has no weights yet: Domain(weight=...) must be None. Write the rows to Parquet files, and "
                 "release those."
             )
-        return source.open(domain, labels)
+        return source.open(domain, labels, None if by is None else (by.column, by.levels))
+    if by is not None:
+        raise SourceError(
+            "These rows are on other machines, where by= is not supported yet. Write them to Parquet files first."
+        )
     if _package(source) == "dask":
         from graphveil.engines.dask import DaskPartitions
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from graphveil.engines.sql_rows import SqlRows
     from graphveil.engines.sql_sessions import Session
     from graphveil.released.release import Release
+    from graphveil.spec.kinds import Level
 
 __all__ = ["SqlSource", "sql"]
 
@@ -71,13 +72,15 @@ class SqlSource:
     def __repr__(self) -> str:
         return f"<gv.sql: {self._dialect}, {self._query.sql(dialect=self._dialect, comments=False)}>"
 
-    def open(self, domain: Domain, labels: Labels | None) -> "SqlRows":
-        """Connect, begin a transaction, and check the schema."""
+    def open(
+        self, domain: Domain, labels: Labels | None, levels: "tuple[str, tuple[Level, ...]] | None" = None
+    ) -> "SqlRows":
+        """Connect, begin a transaction, and check the schema; ``levels`` are those of a column that makes groups."""
         from graphveil.engines.sql_rows import SqlRows
 
         session = self._connect()
         try:
-            return SqlRows.of_query(session, self._query, domain, labels)
+            return SqlRows.of_query(session, self._query, domain, labels, levels)
         except BaseException:
             session.close()
             raise
@@ -103,9 +106,8 @@ class SqlSource:
             raise InvalidParameter.of("about", "a gv.Domain or a gv.Release", type(about).__name__)
         labels = about.augment if isinstance(about, Release) and isinstance(about.augment, Labels) else None
         event = about.event if isinstance(about, Release) else None
-        if isinstance(event, GroupEvent):
-            labels = Labels((event.group[1],), event.group[0])
-        with closing(self.open(domain, labels)) as rows:
+        levels = (event.group[0], event.group[1:]) if isinstance(event, GroupEvent) else None
+        with closing(self.open(domain, labels, levels)) as rows:
             if isinstance(about, Release):
                 asked = rows.group(0) if isinstance(event, GroupEvent) else rows
                 return explain_release(about, asked.table, written_for)

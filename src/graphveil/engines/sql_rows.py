@@ -15,10 +15,11 @@ from graphveil.rows.accumulators import Questions
 from graphveil.rows.arrow import Selection
 from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.parallel import Tally
-from graphveil.rows.partitions import RemoteRows
+from graphveil.rows.partitions import RemoteGroups
 from graphveil.rows.statistic import Statistic
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
+from graphveil.spec.kinds import Level
 
 if TYPE_CHECKING:
     from graphveil.rows.parallel import Encoding, Progress, Sums
@@ -32,8 +33,10 @@ _LABELS = ("text", "integer", "boolean")
 _IDS = ("text", "integer", "bytes")
 _NUMBERS = ("integer", "float", "decimal", "boolean")
 
+Levels = tuple[str, tuple[Level, ...]]  # a column that makes groups, and what its groups are
 
-class SqlRows(RemoteRows):
+
+class SqlRows(RemoteGroups):
     """The rows that a query returns, summed by the database.
 
     Parameters
@@ -52,16 +55,18 @@ class SqlRows(RemoteRows):
     """
 
     def __init__(self, session: Session, table: Table, domain: Domain) -> None:
-        self._session, self.table, self.labels = session, table, table.labels
+        self._session, self.table = session, table
         self.columns = tuple(feature.name for feature in table.features)
         self.n_features = len(self.columns)
         self.domain = domain.resolve(self.columns, self.n_features)
 
     @classmethod
-    def of_query(cls, session: Session, query: exp.Query, domain: Domain, labels: Labels | None) -> "SqlRows":
+    def of_query(
+        cls, session: Session, query: exp.Query, domain: Domain, labels: Labels | None, levels: Levels | None = None
+    ) -> "SqlRows":
         """Those that a query returns, its schema checked; ``labels`` have a column."""
         schema = session.describe(Statements(Table(query, ()), session.dialect).describe())
-        rows = cls(session, table_of(schema, query, domain, labels), domain)
+        rows = cls(session, table_of(schema, query, domain, labels, levels), domain)
         rows._statements().check_width()
         return rows
 
@@ -111,7 +116,9 @@ class SqlRows(RemoteRows):
         self._session.close()
 
 
-def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: Labels | None) -> Table:
+def table_of(
+    columns: list[Column], query: exp.Query, domain: Domain, labels: Labels | None, levels: Levels | None = None
+) -> Table:
     """The columns of a query that a release needs, found by name and judged by type; what is not known is refused."""
     for field in fields(domain):
         if field.name not in _UNDERSTOOD and getattr(domain, field.name) != field.default:
@@ -120,7 +127,7 @@ def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: La
                 "relation of DuckDB or a frame, instead of gv.sql."
             )
     names = [found.name for found in columns]
-    selection = Selection(names, domain, labels)
+    selection = Selection(names, domain, labels, label=levels and levels[0])
     selection.check_names(names)
     by_name = {found.name: found for found in columns}
     features = tuple(by_name[name] for name in selection.features)
@@ -129,17 +136,7 @@ def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: La
     if domain.codebook is not None:
         check_kinds(domain.codebook)
     for feature in features:
-        if feature.name in selection.levels and feature.kind != "text":
-            raise SourceError(
-                f"Column {feature.name!r} has type {feature.declared}, but its levels are text. Declare the levels as "
-                "what they are in the source: numbers, or False and True."
-            )
-        if feature.name not in selection.levels and feature.kind not in _NUMBERS:
-            raise SourceError(
-                f"Column {feature.name!r} has type {feature.declared}, which cannot be read as a number. If it is a "
-                'category, declare its levels, e.g. gv.Category(["F", "M"]). Otherwise convert it in the query, or '
-                "leave it out: name the columns to use in bounds, or in Domain(columns=...)."
-            )
+        _check_type(feature, text=feature.name in selection.levels)
     codebook = None if domain.codebook is None or domain.codebook.is_plain else domain.codebook
     beside = None if selection.beside is None else by_name[selection.beside]
     if domain.person is not None and beside is not None:
@@ -149,6 +146,24 @@ def table_of(columns: list[Column], query: exp.Query, domain: Domain, labels: La
                 "use integers, text or bytes."
             )
         return Table(query, features, person=beside, codebook=codebook, variation=domain.variation)
+    if beside is not None and levels is not None:
+        _check_type(beside, text=isinstance(levels[1][0], str))
+        return Table(query, features, beside, classes=levels[1], codebook=codebook)
     if beside is not None and beside.kind not in _LABELS:
         raise SourceError(f"The label column {beside.name!r} has type {beside.declared}: use strings or integers.")
-    return Table(query, features, beside, None, labels, codebook)
+    return Table(query, features, beside, classes=() if labels is None else labels.classes, codebook=codebook)
+
+
+def _check_type(column: Column, *, text: bool) -> None:
+    """Refuse a column that does not hold the text, or the numbers, that it is declared to hold."""
+    if text and column.kind != "text":
+        raise SourceError(
+            f"Column {column.name!r} has type {column.declared}, but its levels are text. Declare the levels as "
+            "what they are in the source: numbers, or False and True."
+        )
+    if not text and column.kind not in _NUMBERS:
+        raise SourceError(
+            f"Column {column.name!r} has type {column.declared}, which cannot be read as a number. If it is a "
+            'category, declare its levels, e.g. gv.Category(["F", "M"]). Otherwise convert it in the query, or '
+            "leave it out: name the columns to use in bounds, or in Domain(columns=...)."
+        )

@@ -34,7 +34,7 @@ from graphveil.rows.exact_sums import split_words
 from graphveil.spec.augmentation import Augment, Labels
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.domain import UNBOUNDED, Domain
-from graphveil.spec.kinds import Category, Ordinal
+from graphveil.spec.kinds import Category, Level, Ordinal
 from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT
 from graphveil.spec.queries import (
     CellCounts,
@@ -88,8 +88,8 @@ class Table:
         What the caller selects.
     features : tuple of Column
     label, person : Column or None
-    labels : Labels or None
-        With the classes of ``label``.
+    classes : tuple of levels
+        What ``label`` can be.
     codebook : Codebook or None
         What cells are, where they are not taken as the numbers that they hold.
     variation : {"total", "between", "within"}
@@ -102,7 +102,7 @@ class Table:
     features: tuple[Column, ...]
     label: Column | None = None
     person: Column | None = None
-    labels: Labels | None = None
+    classes: tuple[Level, ...] = ()
     codebook: Codebook | None = None
     variation: str = "total"
     group: int | None = None
@@ -376,28 +376,29 @@ class Statements:
 
     def _class_number(self) -> exp.Expr:
         """The number of the first class that a label is, -1 if it is none: no row can be of two."""
-        labels, label = self.table.labels, self.table.label
-        assert labels is not None
+        label = self.table.label
         assert label is not None
-        same = [(self._is_class(label, name), number(code)) for code, name in enumerate(labels.classes)]
+        same = [(self._is_class(label, name), number(code)) for code, name in enumerate(self.table.classes)]
         return case(*((test, code) for test, code in same if test is not None), otherwise=number(-1))
 
     def _append_labels(self, layers: Layers) -> None:
         """The label, one-hot, times the constant of the lattice."""
-        labels, constant = self.table.labels, number(self._space.known_lattice.constant)
-        assert labels is not None
-        p = self._width
-        is_class = [exp.EQ(this=column("y"), expression=number(code)) for code in range(len(labels.classes))]
+        p, constant = self._width, number(self._space.known_lattice.constant)
+        is_class = [exp.EQ(this=column("y"), expression=number(code)) for code in range(len(self.table.classes))]
         one_hot = {
             f"k{p + code}": case((same, constant.copy()), otherwise=number(0)) for code, same in enumerate(is_class)
         }
         layers.add(one_hot, layers.names("k"))
 
-    def _is_class(self, label: Column, name: str | int) -> exp.Expr | None:
+    def _is_class(self, label: Column, name: Level) -> exp.Expr | None:
         """Whether a row has this label; None if no label of the column's type is that class."""
         if label.kind == "text":
             return self._is_text(label, name) if isinstance(name, str) else None
         if isinstance(name, str) or not -(2**63) < name < 2**63:
+            return None
+        if label.kind in ("float", "decimal"):
+            return exp.EQ(this=self.dialect.read(label), expression=number(name))
+        if name != int(name):
             return None
         held = exp.Cast(this=column(label.name), to=exp.DataType.build("int")) if label.kind == "boolean" else None
         return exp.EQ(this=held or column(label.name), expression=exp.Literal.number(int(name)))
@@ -414,8 +415,8 @@ class Statements:
     @cached_property
     def _texts(self) -> tuple[str, ...]:
         """What cells are compared with as text: classes and levels. Parameter $i stands for the i-th of them."""
-        labels, codebook = self.table.labels, self.table.codebook
-        texts = [] if labels is None else [name for name in labels.classes if isinstance(name, str)]
+        codebook = self.table.codebook
+        texts = [name for name in self.table.classes if isinstance(name, str)]
         texts += [] if codebook is None else [name for levels in codebook.text_levels.values() for name in levels]
         return tuple(name for name in dict.fromkeys(texts) if _can_be_sent(name, self.dialect))
 

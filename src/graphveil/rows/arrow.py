@@ -64,12 +64,19 @@ class Selection:
     labels : Labels or None
     hasher : Hasher, optional
         That of the other parts of the same source, where there are some: one person, one key.
+    label : str, optional
+        The column of the label, where its classes are looked up elsewhere.
     """
 
     def __init__(
-        self, names: Sequence[str], domain: Domain, labels: Labels | None, hasher: Hasher | None = None
+        self,
+        names: Sequence[str],
+        domain: Domain,
+        labels: Labels | None,
+        hasher: Hasher | None = None,
+        label: str | None = None,
     ) -> None:
-        label = None if labels is None else labels.column
+        label = label if labels is None else labels.column
         self.beside = label if domain.person is None else domain.person
         declared, weight = domain.raw_columns, () if domain.weight is None else (domain.weight.column,)
         if declared is None:
@@ -171,7 +178,7 @@ class Selection:
         if self.hasher is not None:
             beside = self.keys(batch)
         elif self.labels is not None:
-            beside = codes_of_column(batch.column(self.labels.column), self.labels)
+            beside = codes_of_column(batch.column(self.labels.column), self.labels.classes)
         yield from _slabs([self._numbers(name, batch.column(name)) for name in self.features], beside)
 
     def _numbers(self, name: str, column: Any) -> "NDArray[np.float64]":

@@ -225,7 +225,7 @@ class _Reader:
             if self._hasher is not None:
                 beside = self._hasher.keys_of_text(label, label_ends[: n_rows + 1].astype(np.int64))
             elif self._labels is not None:
-                beside = codes_of_text(_arrow(label, label_ends, n_rows, "binary"), self._labels)
+                beside = codes_of_text(_arrow(label, label_ends, n_rows, "binary"), self._labels.classes)
             yield rows[:n_rows], beside
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.by_person import count_people
-from graphveil.rows.partitions import RemoteRows
+from graphveil.rows.partitions import RemoteGroups
 from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
 
@@ -31,20 +31,19 @@ class GroupRows(RowSource):
     Parameters
     ----------
     rows : RowSource
-        Rows with the numbers of their levels beside them; or, where their people are beside them, with their levels as
-        the last column.
+        Rows with a column of levels, as numbers.
+    place : int
+        Which column that is.
     mark : float
-        What tells the level.
-    by_person : bool
+        The number of this level.
     """
 
-    def __init__(self, rows: "RowSource | StreamedMoments", mark: float, *, by_person: bool = False) -> None:
+    def __init__(self, rows: "RowSource | StreamedMoments", place: int, mark: float) -> None:
         if not isinstance(rows, RowSource):
             raise SourceError("by= needs rows that can be read again, not batches that were collected.")
-        self.columns, self.n_features = rows.columns, rows.n_features
-        if by_person:
-            self.columns, self.n_features = rows.columns and rows.columns[:-1], rows.n_features - 1
-        self._rows, self._mark, self.by_person = rows, mark, by_person
+        self.columns = rows.columns and (*rows.columns[:place], *rows.columns[place + 1 :])
+        self.n_features = rows.n_features - 1
+        self._rows, self._place, self._mark = rows, place, mark
 
     def iter_tasks(self) -> "Iterator[Block | DecodeTask]":
         for part in self._rows.iter_tasks():
@@ -56,26 +55,23 @@ class GroupRows(RowSource):
 
     def _pick(self, block: "Block") -> "Block":
         rows, beside = block
-        assert beside is not None
-        if not self.by_person:
-            return rows[beside == self._mark], None
-        chosen = rows[:, -1] == self._mark
-        return np.ascontiguousarray(rows[chosen, :-1]), beside[chosen]
+        chosen = rows[:, self._place] == self._mark
+        own = np.ascontiguousarray(np.delete(rows[chosen], self._place, axis=1))
+        return own, None if beside is None else beside[chosen]
 
 
 def split_groups(rows: "RowSource | StreamedMoments", options: "ReleaseOptions") -> list[RowSource]:
     """All groups of a source, in the order of their levels."""
     assert options.by is not None
-    if isinstance(rows, RemoteRows):
+    if isinstance(rows, RemoteGroups):
         return [rows.group(code) for code in range(len(options.by.levels))]
-    if options.domain.person is not None:
-        return [GroupRows(rows, mark, by_person=True) for mark in options.by.marks]
-    return [GroupRows(rows, code) for code in range(len(options.by.levels))]
+    place = rows.n_features - (1 if options.domain.weight is None else 2)  # a weight comes after the level
+    return [GroupRows(rows, place, mark) for mark in options.by.marks]
 
 
-def count_groups(groups: Sequence[RowSource]) -> tuple[list[int], int]:
+def count_groups(groups: Sequence[RowSource], *, by_person: bool) -> tuple[list[int], int]:
     """How many rows, or people, are in each group, and in how many groups somebody is, at most. All of it is public."""
-    if not any(isinstance(group, GroupRows) and group.by_person for group in groups):
+    if not by_person:
         return [group.count() for group in groups], 1
     counts, met = [], People()
     for group in groups:

@@ -10,54 +10,54 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import keys
 from graphveil.rows.sanitized_errors import call_sanitized
-from graphveil.spec.augmentation import Labels
+from graphveil.spec.kinds import Level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["codes_of", "codes_of_column", "codes_of_text"]
 
+Classes = tuple[Level, ...]  # declared ones
 
-def codes_of(labels: Any, declared: Labels) -> "NDArray[np.intp]":
+
+def codes_of(labels: Any, classes: Classes) -> "NDArray[np.intp]":
     """Class numbers of labels that came beside the rows: a list, a tuple, a 1-D array, or a series."""
     import pyarrow as pa
 
     if isinstance(labels, pa.Array | pa.ChunkedArray):
-        return codes_of_column(labels, declared)
+        return codes_of_column(labels, classes)
     if isinstance(labels, np.ndarray) and labels.ndim != 1:
         raise SourceError(f"Labels must have 1 dimension, these have {labels.ndim}.")
     module = type(labels).__module__.partition(".")[0]
     if not isinstance(labels, list | tuple | np.ndarray) and module not in ("pandas", "polars"):
         kind = f"{type(labels).__module__}.{type(labels).__qualname__}".removeprefix("builtins.")
         raise SourceError(f"Labels must be a list, a 1-D array or a series, these are a {kind}.")
-    return _numbers(call_sanitized(lambda: _plain(labels), "read"), declared)
+    return _numbers(call_sanitized(lambda: _plain(labels), "read"), classes)
 
 
-def codes_of_column(column: Any, declared: Labels) -> "NDArray[np.intp]":
+def codes_of_column(column: Any, classes: Classes) -> "NDArray[np.intp]":
     """Class numbers of an Arrow column. Text is compared as bytes, so that no value can fail to be decoded."""
     import pyarrow as pa
     import pyarrow.types as t
 
     if isinstance(column, pa.ChunkedArray):
-        return np.concatenate(
-            [np.empty(0, dtype=np.intp), *(codes_of_column(part, declared) for part in column.chunks)]
-        )
+        return np.concatenate([np.empty(0, dtype=np.intp), *(codes_of_column(part, classes) for part in column.chunks)])
     if t.is_dictionary(column.type):
-        known = codes_of_column(column.dictionary, declared)
+        known = codes_of_column(column.dictionary, classes)
         return np.append(known, -1)[call_sanitized(lambda: keys(column), "read")]
     text = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
     if column.type in text:
         plain = call_sanitized(lambda: column.view(text[column.type]), "read")
         call_sanitized(lambda: plain.validate(full=True), "read")  # of a damaged file, ends could lie in others' memory
         values = call_sanitized(plain.to_pylist, "read")
-        number = {_encoded(name): code for code, name in enumerate(declared.classes) if isinstance(name, str)}
+        number = {_encoded(name): code for code, name in enumerate(classes) if isinstance(name, str)}
         return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
-    return _numbers(call_sanitized(column.to_pylist, "read"), declared)
+    return _numbers(call_sanitized(column.to_pylist, "read"), classes)
 
 
-def codes_of_text(column: Any, declared: Labels) -> "NDArray[np.intp]":
+def codes_of_text(column: Any, classes: Classes) -> "NDArray[np.intp]":
     """Class numbers of an Arrow column of bytes, all of which are text: a class is compared as it is written."""
-    number = {_encoded(str(name)): code for code, name in reversed([*enumerate(declared.classes)])}  # the first counts
+    number = {_encoded(str(name)): code for code, name in reversed([*enumerate(classes)])}  # the first counts
     values = call_sanitized(column.to_pylist, "read")
     return np.fromiter((number.get(value, -1) for value in values), dtype=np.intp, count=len(values))
 
@@ -79,8 +79,8 @@ def _plain(labels: Any) -> list[Any]:
     return list(labels)
 
 
-def _numbers(values: list[Any], declared: Labels) -> "NDArray[np.intp]":
-    number = {label: code for code, label in enumerate(declared.classes)}
+def _numbers(values: list[Any], classes: Classes) -> "NDArray[np.intp]":
+    number = {label: code for code, label in enumerate(classes)}
     plain = (value.item() if isinstance(value, np.generic) else value for value in values)
     # Exact built-in types only: their hash and equality are known not to fail.
     codes = (number.get(value, -1) if type(value) in (str, int, bool, float) else -1 for value in plain)

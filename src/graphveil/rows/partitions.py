@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from graphveil.rows.parallel import Encoding, Progress, Sums
     from graphveil.rows.sources import Block
 
-__all__ = ["KeyedRows", "PartitionSum", "PartitionTask", "Partitions", "RemoteRows", "add_sums", "installed_version"]
+__all__ = [
+    "KeyedRows", "PartitionSum", "PartitionTask", "Partitions", "RemoteGroups", "RemoteRows", "add_sums",
+    "installed_version",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,7 +196,6 @@ class RemoteRows(RowSource):
     """Rows that are summed where they are."""
 
     domain: Domain
-    labels: Labels | None
 
     def read(self) -> "Iterator[Block]":
         raise SourceError("These rows are on other machines, and are only summed there.")
@@ -212,15 +214,19 @@ class RemoteRows(RowSource):
     def count_people(self) -> int:
         """Number of people, counted by the engine itself; all rows without an id are one nobody's."""
 
-    def group(self, code: int) -> "RemoteRows":
+
+class RemoteGroups(RemoteRows):
+    """Rows that are summed where they are, those of each group by themselves if that is asked for."""
+
+    @abstractmethod
+    def group(self, code: int) -> RemoteRows:
         """The rows of one level, by its number among the declared ones."""
-        raise SourceError(
-            "These rows are on other machines, where by= is not supported yet. Write them to Parquet files first."
-        )
 
 
 class Partitions(RemoteRows):
     """Rows in the partitions of an engine."""
+
+    labels: Labels | None
 
     def accumulate(
         self, encoder: "Encoding", statistics: Callable[[], list[Statistic]], progress: "Progress | None"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Block = tuple[NDArray[np.generic], NDArray[Any] | None]
     DecodeTask = Callable[[], Iterator[Block]]  # blocks still to be made, by any thread
 
-__all__ = ["RowSource", "add_levels", "open_batch", "open_source"]
+__all__ = ["RowSource", "add_levels", "add_weights", "name_columns", "open_batch", "open_source"]
 
 _LONG_INTEGERS = ("HUGEINT", "UHUGEINT", "Int128", "UInt128")  # of DuckDB and polars; Arrow has none of 128 bits
 _UNEQUAL = "Ids of people and rows must be equally many."  # how many there are is secret
@@ -92,8 +92,7 @@ def open_source(source: Any, domain: Domain, augment: Augment, person: Any = Non
         return source
     labels = augment if isinstance(augment, Labels) else None
     if weight is not None:
-        rows = open_source(source, replace(domain, weight=None), augment, person)
-        return _WithColumn(rows, "weight", _read_weights(weight), _UNEQUAL_WEIGHTS)
+        return add_weights(open_source(source, replace(domain, weight=None), augment, person), weight)
     if person is not None:
         rows = open_source(source, replace(domain, person=None, variation="total"), None)
         return _Beside(rows, Hasher().keys_of(person), _UNEQUAL)
@@ -130,7 +129,7 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None, hasher: Hashe
         rows = open_batch(source[0], domain, None)
         if rows is None:
             return None
-        return _with_labels(rows, codes_of(source[1], labels))
+        return _with_labels(rows, codes_of(source[1], labels.classes))
     if _names_files(source):
         from graphveil.rows.files import Files
 
@@ -281,6 +280,21 @@ def add_levels(rows: RowSource, levels: "NDArray[np.float64]") -> RowSource:
     return _WithColumn(rows, "level", levels, "Levels of groups and rows must be equally many.")
 
 
+def add_weights(rows: RowSource, weight: Any) -> RowSource:
+    """Rows with weights that came beside them as their last column."""
+    return _WithColumn(rows, "weight", _read_weights(weight), _UNEQUAL_WEIGHTS)
+
+
+def name_columns(source: Any) -> list[str] | None:
+    """The columns that a frame or the first file says it has; None for what does not say, or not for sure."""
+    if _names_files(source):
+        from graphveil.rows.files import column_kinds
+
+        kinds = column_kinds(source if _is_path(source) else source[0])
+        return None if any(kind == "any" for _, kind in kinds) else [name for name, _ in kinds]  # a header may be a row
+    return _column_names(source) if hasattr(source, "__arrow_c_stream__") else None
+
+
 def _read_weights(given: Any) -> "NDArray[np.float64]":
     """An array or a series of numbers, read as a table of one column is; NaN for what is missing."""
     import pyarrow as pa
@@ -428,7 +442,7 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
     if selection.hasher is not None:
         return _Beside(alone, selection.hasher.keys_of(frame[last]), _UNEQUAL)
     assert selection.labels is not None
-    return _with_labels(alone, codes_of(call_sanitized(lambda: list(frame[last]), "read"), selection.labels))
+    return _with_labels(alone, codes_of(call_sanitized(lambda: list(frame[last]), "read"), selection.labels.classes))
 
 
 def _holds_objects(empty: Any) -> bool:
@@ -439,7 +453,7 @@ def _holds_objects(empty: Any) -> bool:
 
 def _places_of_objects(column: Any, levels: tuple[str, ...]) -> "NDArray[np.float64]":
     """Where objects stand among ``levels``, each by itself; NaN for whatever is none of them."""
-    codes = codes_of(column, Labels(levels))
+    codes = codes_of(column, levels)
     return np.where(codes < 0, np.nan, codes)
 
 

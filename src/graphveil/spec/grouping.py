@@ -16,17 +16,14 @@ from typing import Any
 
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec.augmentation import Labels
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
-from graphveil.spec.kinds import Category, Number
+from graphveil.spec.kinds import Category, Level, Number
 from graphveil.spec.rounding import float_round_down
 from graphveil.spec.serialization import LATER, Record
 
 __all__ = ["GroupEvent", "GroupedEvent", "Grouping", "Level"]
-
-Level = str | int | bool
 
 
 @dataclass(frozen=True)
@@ -37,8 +34,9 @@ class Grouping(Record):
     ----------
     column : str
         The column in a frame or file; beside an array, what the groups are called.
-    levels : sequence of str, int or bool
-        The declared groups, compared exactly; never read off the data. Records of any other level are in no group.
+    levels : sequence of str, or of numbers and booleans
+        The declared groups, with the rule of :class:`~graphveil.Category`: text is compared exactly, numbers by value.
+        They are never read off the data. Records of any other level are in no group.
     """
 
     column: str
@@ -46,9 +44,10 @@ class Grouping(Record):
 
     def __post_init__(self) -> None:
         _validation.text("by", self.column)
-        object.__setattr__(self, "levels", Labels(self.levels).classes)
-        if len(set(map(str, self.levels))) < max(2, len(self.levels)):
-            raise InvalidParameter.of("by", "at least two levels with different names", len(self.levels))
+        levels = Category(self.levels).levels
+        # 1.0 and 1 are one level, which has one name.
+        whole = (int(level) if isinstance(level, float) and level.is_integer() else level for level in levels)
+        object.__setattr__(self, "levels", tuple(whole))
 
     @classmethod
     def of_category(cls, name: str, domain: Domain) -> "tuple[Grouping, Domain]":
@@ -60,8 +59,7 @@ class Grouping(Record):
             rule = 'a gv.Category of the domain, beside other columns, or a mapping such as {"arm": ["A", "B"]}'
             raise InvalidParameter.of("by", rule, name)
         rest = replace(domain, codebook=Codebook.of(kinds), columns=None, bounds=None, n_features=None)
-        levels: Any = kind.levels  # checked again: a group is text or a whole number
-        return cls(name, levels), rest
+        return cls(name, kind.levels), rest
 
     @classmethod
     def of(cls, given: Any) -> "Grouping":
@@ -80,19 +78,18 @@ class Grouping(Record):
         return Category(self.levels).values
 
     def as_column_of(self, domain: Domain) -> Domain:
-        """A domain to read rows by, in which the level is the last column; what it says of other columns is not used.
+        """A domain to read rows by, in which the level is a category after all columns but the weight.
 
-        A block of rows has room for one thing beside them, and where that is whose they are, the level is read like any
-        category.
+        What it says of the other columns is not used.
         """
-        names = domain.source_columns
+        names, book = domain.source_columns, domain.codebook
         if names is None:
             raise InvalidParameter(
-                "by with a person column needs the names of the columns: give bounds by name, or Domain(columns=...)."
+                "by needs the names of the columns here: give bounds by name, or Domain(columns=[...])."
             )
-        book = domain.codebook
         kinds = dict.fromkeys(names, Number(0, 1)) if book is None else dict(zip(book.names, book.kinds, strict=True))
-        return Domain(codebook=Codebook.of({**kinds, self.column: Category(self.levels)}), person=domain.person)
+        codebook = Codebook.of({**kinds, self.column: Category(self.levels)})
+        return Domain(codebook=codebook, person=domain.person, weight=domain.weight)
 
     def name_files(self, path: Path) -> list[Path]:
         """A file for each group beside ``path``: ``people.release`` becomes ``people-A.release``, and so on."""
@@ -120,7 +117,7 @@ class GroupEvent(ReleaseEvent):
     def __post_init__(self) -> None:
         super().__post_init__()
         given: Any = self.group
-        if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], str | int):
+        if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], str | int | float):
             raise InvalidParameter.of("group", "a column and a level", given)
         _validation.text("group", given[0])
         _validation.integer("groups_per_person", self.groups_per_person, 1)

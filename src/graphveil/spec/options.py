@@ -84,10 +84,6 @@ class ReleaseOptions(Record):
             _require("labels", self.labels, None, "with by")
             _require("mechanism", self.mechanism, "default", "with by")
             _require("neighbours", self.domain.neighbours, "replace", "with by")
-            if self.domain.weight is not None and self.domain.person is not None:
-                raise InvalidParameter.of(
-                    "weight", "None with by and a person column together", self.domain.weight.column
-                )
             if self.domain.rows_per_person != 1:
                 rule = "1 with by, where a person's records could be in several groups: say whose they are, by person="
                 raise InvalidParameter.of("rows_per_person", rule, self.domain.rows_per_person)
@@ -119,11 +115,6 @@ class ReleaseOptions(Record):
             by, domain = Grouping.of_category(by, domain)
         options = cls(domain, *asked)
         return options if by is None else replace(options, by=Grouping.of(by))
-
-    @property
-    def beside(self) -> Augment:
-        """What is read beside the columns: a label, or the level that decides which group a row is in."""
-        return self.augment if self.by is None else Labels(self.by.levels, self.by.column)
 
     @property
     def augment(self) -> Augment:
