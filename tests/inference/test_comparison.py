@@ -5,11 +5,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 import graphveil as gv
-from graphveil.inference.comparison import _subtract
+from graphveil.inference.differences import add_covariances, subtract
 from graphveil.spec.augmentation import Constant
+from helpers.mixed import KINDS, mixed_rows
 
 BUDGET = gv.Budget(2.0, 1e-6)
 NAMES = ("age", "bmi", "pressure", "sugar")
@@ -74,10 +75,10 @@ def test_numbers_are_those_of_the_estimate_and_the_edge_intervals(one, other):
 
 def test_intervals_and_p_values_are_those_of_two_gaussians():
     values, sds = (np.array([1.0, 2.0]), np.array([1.5, 2.0])), (np.array([0.3, 0.3]), np.array([0.4, 0.4]))
-    apart = _subtract("mean", ("x", "y"), *zip(values, sds, strict=True), lambda v: v, level=0.95, overlap=False)
+    apart = subtract("mean", ("x", "y"), *zip(values, sds, strict=True), lambda v: v, level=0.95, overlap=False)
     assert apart.upper - apart.lower == pytest.approx(2 * norm.isf(0.025) * 0.5)
     assert apart.p_value == pytest.approx([2 * norm.sf(1.0), 1.0])
-    same = _subtract("mean", ("x", "y"), *zip(values, sds, strict=True), lambda v: v, level=0.95, overlap=True)
+    same = subtract("mean", ("x", "y"), *zip(values, sds, strict=True), lambda v: v, level=0.95, overlap=True)
     assert same.upper - same.lower == pytest.approx(2 * norm.isf(0.025) * 0.7)
     assert (same.p_value >= apart.p_value).all()
 
@@ -140,12 +141,75 @@ def test_a_regression_is_compared_term_by_term(one, other):
     assert gv.compare(one, other).coefficients is None
 
 
+@pytest.fixture(scope="module")
+def wards():
+    """Two groups: in the first bmi is larger in ward D, in the second it is in ward B, by as much."""
+    first = mixed_rows(8000)
+    second = mixed_rows(8000, seed=2)
+    second["bmi"] += 1.5 * (second["ward"] == "B") - 1.5 * (second["ward"] == "D")
+    domain = gv.Domain(KINDS)
+    return [gv.release(rows, domain=domain, budget=gv.Budget(4.0, 1e-6), random_state=0) for rows in (first, second)]
+
+
+def test_a_category_has_one_place_and_one_test(wards):
+    found = gv.compare(*wards, outcome="bmi", on=["age", "ward", "sex"])
+    terms, tables = found.coefficients, [gv.regression(made, "bmi", ["age", "ward", "sex"]) for made in wards]
+    assert terms.labels == ("const", "age", "ward", "sex[M]")
+    assert terms.df.tolist() == [1, 1, 3, 1]
+    assert terms.levels.labels == ("ward[B]", "ward[C]", "ward[D]")
+    assert terms.levels.owners.tolist() == [2, 2, 2]
+    d = (tables[1].coef - tables[0].coef)[1:4]
+    a, b = (table.spread.total[2:5, 2:5] for table in tables)
+    assert terms.p_value[2] == pytest.approx(chi2.sf(d @ np.linalg.solve(a + b, d), 3), rel=1e-6)
+    assert terms.levels.difference == pytest.approx(d)
+    assert np.isnan(terms.difference[2])
+    assert np.nanmin(terms.q_value) == pytest.approx(4 * np.min(terms.p_value), rel=1e-6), "four tests, not six"
+    either = gv.compare(*wards, outcome="bmi", on=["age", "ward", "sex"], overlap=True).coefficients
+    assert (either.p_value >= terms.p_value).all()
+    assert found.means.labels == tuple(found.variables)
+    assert found.standard_deviations.labels == ("bmi", "age"), "shares tell those of levels"
+    text = found.summary()
+    assert "for 3 coefficients together" in text
+    assert "    ward[B]" in text
+    frame = found.to_frame()
+    assert set(frame["of"][frame["what"] == "coefficient of a level"]) == set(terms.levels.labels)
+    assert not frame[frame["what"].str.endswith("of a level")]["differs"].any()
+
+
+def test_strengths_that_are_alike_do_not_hide_levels_that_differ(wards):
+    found = gv.compare(*wards)
+    pairs = found.partial_correlations
+    k = pairs.labels.index("ward — bmi")
+    assert len(pairs.labels) == 6 * 5 // 2
+    assert pairs.df[k] == 3
+    assert pairs.p_value[k] < 1e-6
+    assert found.differ(pairs)[k]
+    edges = [gv.PrivateGraphicalLasso(4.0, 1e-6).fit_release(made).edge_intervals() for made in wards]
+    assert [pairs.first[k], pairs.second[k]] == pytest.approx([one.estimate[0, 4] for one in edges])
+    assert pairs.lower[k] < pairs.difference[k] < pairs.upper[k]
+    drawn = found.panels[0][2].weights
+    largest = np.abs(pairs.levels.difference[pairs.levels.owners == k]).max()
+    assert drawn[0, 4] == drawn[4, 0] == pytest.approx(largest)
+    assert largest > abs(pairs.difference[k])
+
+
+def test_two_covariances_add_up_to_what_no_dependence_exceeds():
+    rng = np.random.default_rng(0)
+    a, b = (root @ root.T for root in rng.normal(size=(2, 3, 3)))
+    most = add_covariances(a, b, overlap=True)
+    for turn in (np.eye(3), -np.eye(3), np.linalg.qr(rng.normal(size=(3, 3)))[0]):
+        cross = np.linalg.cholesky(a) @ turn @ np.linalg.cholesky(b).T  # as dependent as can be
+        assert np.linalg.eigvalsh(most - (a + b - cross - cross.T))[0] > -1e-12
+    one = add_covariances(np.array([[4.0]]), np.array([[9.0]]), overlap=True)
+    assert one == pytest.approx(np.array([[25.0]])), "as of a single number"
+
+
 def test_what_has_no_interval_in_a_group_is_compared_without_one():
     values, sds = (
         (np.array([1.0, 2.0, 3.0]), np.array([4.0, 2.0, 3.0])),
         np.array([[0.1, np.nan, 0.1], [0.1, 0.1, 0.1]]),
     )
-    found = _subtract(
+    found = subtract(
         "coefficient", ("x", "y", "z"), *zip(values, sds, strict=True), lambda v: v, level=0.9, overlap=False
     )
     assert np.isnan(found.p_value).tolist() == np.isnan(found.q_value).tolist() == [False, True, False]

@@ -69,7 +69,11 @@ def test_numbers_alone_say_nothing_of_categories():
 
 def test_several_groups_have_a_category_as_one_node():
     rows = mixed_rows(6000)
+    men = rows["sex"] == "M"
+    rows.loc[men & (rows["ward"] == "A") & (rows.index % 2 == 0), "ward"] = "B"
+    rows["bmi"] += 10.0 * men
     kinds = {name: kind for name, kind in KINDS_OF_MIXED.items() if name != "sex"}
+    kinds["bmi"] = gv.Number(10, 60, label="Body mass index", unit="kg/m²")
     made = gv.release(
         rows,
         domain=gv.Domain(kinds),
@@ -84,4 +88,11 @@ def test_several_groups_have_a_category_as_one_node():
     assert 'class="edge joint"' in networks[0]
     found = gv.compare(made["F"], made["M"])
     assert [panel.weights.shape for panel in found.panels[0]] == [(5, 5)] * 3
-    assert len(found.partial_correlations.labels) == 9 * 8 // 2, "levels apart"
+    assert len(found.partial_correlations.labels) == 5 * 4 // 2
+    assert found.differ(found.means)[[found.means.labels.index(name) for name in ("ward", "bmi")]].all()
+    rows = re.findall(r'<tr><th scope="row"><small>(.*?)</small> (.*?)</th>(.*?)</tr>', html)
+    shown = {(what, of): cells for what, of, cells in rows}
+    assert ("mean", "Body mass index (kg/m²)") in shown, "the label, as in the network"
+    assert "3 levels together" in shown["mean", "Ward of the patient"]
+    assert ("mean of a level", "Ward of the patient[B]") in shown
+    assert not any(of in ("bmi", "ward") for _, of in shown)

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-_NUMBERS = ("first", "second", "difference", "lower", "upper", "std_err", "p_value", "q_value")
-_HEAD = ",".join(("what", "of", *_NUMBERS, "differs"))
 _LIKE = {
-    ".csv": re.compile(_HEAD.encode() + b"\n"),
+    ".csv": re.compile(b"what,of,first,second,difference,"),
     ".json": re.compile(rb'\{"compared": '),
     ".svg": re.compile(rb"<!-- graphveil -->\n<svg "),
 }
@@ -105,9 +103,11 @@ def _write(found: "Comparison", path: Path) -> None:
 
 def _rows(found: "Comparison") -> "Iterator[dict[str, Any]]":
     """Every number; None for what is not known."""
-    for kind in found.kinds:
+    from graphveil.inference.differences import NUMBERS
+
+    for kind in found.all_numbers:
         for k, label in enumerate(kind.labels):
-            numbers = {name: float(getattr(kind, name)[k]) for name in _NUMBERS}
+            numbers = {name: getattr(kind, name)[k].item() for name in NUMBERS}
             known = {name: None if isnan(number) else number for name, number in numbers.items()}
             yield {"what": kind.what, "of": label, **known, "differs": bool(found.differ(kind)[k])}
 
@@ -118,9 +118,10 @@ def _encode_json(found: "Comparison") -> str:
 
 
 def _encode_csv(found: "Comparison") -> str:
+    from graphveil.inference.differences import NUMBERS
     from graphveil.report.escaping import cell_text
 
-    lines = [_HEAD]
+    lines = [",".join(("what", "of", *NUMBERS, "differs"))]
     for what, label, *numbers in (row.values() for row in _rows(found)):
         lines.append(",".join([what, cell_text(label), *("" if cell is None else str(cell) for cell in numbers)]))
     return "\n".join([*lines, ""])

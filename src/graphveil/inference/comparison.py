@@ -1,17 +1,12 @@
 """Do two groups differ? Means, standard deviations, partial correlations and regressions of two releases, side by side.
 
-Two releases of different people have independent errors, so on a scale on which each is about Gaussian (Fisher's z of a
-correlation, the logarithm of a standard deviation) the variance of a difference is the sum of both. That gives a score
-and its p-value. The interval of a difference in the units of the table comes from both intervals: its lower end is
-
-    d - √((b - lower end of b)² + (upper end of a - a)²),
-
-which keeps the asymmetry that intervals of correlations and of standard deviations have (Zou 2007).
+The arithmetic of differences is in :mod:`graphveil.inference.differences`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +17,20 @@ from graphveil._html import facts_html
 from graphveil._network_plot import Panel, common_places, plot_networks
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
+from graphveil.inference.differences import (
+    NUMBERS,
+    Differences,
+    Places,
+    add_covariances,
+    addition,
+    join,
+    join_levels,
+    q_values,
+    subtract,
+    subtract_ends,
+)
+from graphveil.inference.factors import wald_test
+from graphveil.inference.moments import UncertainMoments
 from graphveil.inference.regression import Regression, regression
 from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.edge_intervals import EdgeIntervals
@@ -30,58 +39,19 @@ from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.forecast import SEEN
 from graphveil.spec.grouping import GroupEvent
+from graphveil.spec.kinds import Category
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparison", "Differences", "Side", "compare", "compare_sides"]
+__all__ = ["Comparison", "Side", "compare", "compare_sides"]
 
 Vector = NDArray[np.float64]
 
 # What may differ between releases that describe the same thing: how far rows were clipped, and whose row is whose.
 _OWN = ("data_norm", "rows_per_person", "person", "neighbours")
 _SHOWN = 10  # differences that a summary lists
-
-
-@dataclass(frozen=True, eq=False)
-class Differences:
-    """One kind of number in both groups, and what they differ by.
-
-    Attributes
-    ----------
-    what : str
-        "mean", "standard deviation", "partial correlation" or "coefficient".
-    labels : tuple of str
-        Of each number: a column, two joined by a dash, or a term of the regression.
-    first, second : arrays
-        The numbers of both groups.
-    difference, lower, upper : arrays
-        The second minus the first, and its interval.
-    std_err : array
-        Standard error of the difference; of one with an uneven interval, that of an even one of the same length.
-    p_value : array
-        Probability of a difference at least this large if there were none.
-    q_value : array
-        The smallest false discovery rate at which it would be selected (Benjamini and Hochberg 1995).
-
-    Where one of the groups has no interval, these are NaN, and the notes of the comparison say why.
-    """
-
-    what: str
-    labels: tuple[str, ...]
-    first: Vector
-    second: Vector
-    difference: Vector
-    lower: Vector
-    upper: Vector
-    std_err: Vector
-    p_value: Vector
-    q_value: Vector
-
-    @property
-    def global_p_value(self) -> float:
-        """Probability of differences this large if both groups were alike in all of these numbers (Simes 1986)."""
-        return float(np.fmin.reduce(self.q_value, initial=1.0))
+_MOST_TOGETHER = 1000  # pairs of levels in one Wald test; of more, Simes's rule makes one p-value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,12 +66,11 @@ class Comparison:
     variables : mapping of str to range
         Which of the columns each variable has: several, if it is a category of three levels or more.
     means : Differences or None
-        Of every column; None if rows were assumed to be centred.
+        Of every variable, of categories the shares of their levels; None if rows were assumed to be centred.
     standard_deviations : Differences
-        Of every column.
+        Of every column but the levels of categories: their shares say it.
     partial_correlations : Differences or None
-        Of every pair of columns, levels of categories apart, in the order of ``np.triu_indices(p, 1)``; None if there
-        is a ``reason``.
+        Of every pair of v variables, in the order of ``np.triu_indices(v, 1)``; None if there is a ``reason``.
     coefficients : Differences or None
         Of the terms of one regression in both groups, the intercept first; None if no ``outcome`` was asked for.
     outcome : str or None
@@ -146,17 +115,25 @@ class Comparison:
         found = (self.coefficients, self.partial_correlations, self.means, self.standard_deviations)
         return tuple(kind for kind in found if kind is not None)
 
+    @property
+    def all_numbers(self) -> tuple[Differences, ...]:
+        """The same, each followed by the levels of its categories: what tables list."""
+        return tuple(part for kind in self.kinds for part in (kind, kind.levels) if part is not None)
+
     def differ(self, kind: Differences) -> NDArray[np.bool_]:
         """Which numbers of a kind differ: a share of at most ``fdr`` of them is expected to be chance."""
         return np.asarray(kind.q_value <= self.fdr)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A data frame of all numbers, those that differ most surely first. Needs pandas."""
+        """A data frame of all numbers, those that differ most surely first. Needs pandas.
+
+        A category has a row of its own; those of its levels ("mean of a level") have no q-value, and none ``differs``.
+        """
         import pandas as pd
 
         parts = []
-        for kind in self.kinds:
-            numbers = {name: getattr(kind, name) for name in _NUMBERS}
+        for kind in self.all_numbers:
+            numbers = {name: getattr(kind, name) for name in NUMBERS}
             parts.append(pd.DataFrame({"what": kind.what, "of": kind.labels, **numbers, "differs": self.differ(kind)}))
         return pd.concat(parts).sort_values("p_value", kind="stable", ignore_index=True)
 
@@ -172,15 +149,15 @@ class Comparison:
         """What is drawn: both networks and their difference, and places that suit both."""
         if self.networks is None or self.partial_correlations is None:
             raise InvalidParameter(f"there are no networks to draw. {self.reason}")
-        apart = np.zeros((len(self.columns), len(self.columns)))
-        chosen = np.where(self.differ(self.partial_correlations), self.partial_correlations.difference, 0.0)
-        apart[np.triu_indices(len(apart), 1)] = chosen
-        count, (a, b) = np.count_nonzero(chosen), self.names
+        kind, size = self.partial_correlations, len(self.variables)
+        shown = np.where(kind.df > 1, 0.0, kind.difference)
+        if kind.levels is not None:  # of a category: what the level differs by that differs most
+            np.maximum.at(shown, kind.levels.owners, np.abs(kind.levels.difference))
+        differs = self.differ(kind)
+        count, (a, b) = np.count_nonzero(differs), self.names
         what = f"{b} − {a}: {count} {'pair differs' if count == 1 else 'pairs differ'}"
-        widths = np.array([len(place) for place in self.variables.values()])
-        joint = np.outer(widths, widths) > 1
-        largest = _largest_of_variables(apart + apart.T, self.variables)
-        drawn = (a, self.networks[0]), (b, self.networks[1]), (what, np.where(joint, np.abs(largest), largest))
+        drawn = (a, self.networks[0]), (b, self.networks[1]), (what, _symmetric(np.where(differs, shown, 0.0), size))
+        joint = _symmetric(kind.df, size) > 1
         return tuple(Panel(name, weights, joint=joint) for name, weights in drawn), common_places(self.networks)
 
     def summary(self) -> str:
@@ -198,7 +175,7 @@ class Comparison:
         for kind in self.kinds:
             said.append("")
             said.append(self._verdict(kind))
-            said += self._list(kind)
+            said += self._list(kind, self._surest(kind))
         if self.notes:
             said += ["", *self.notes]
         if self.reason is not None:
@@ -237,18 +214,27 @@ class Comparison:
         chosen = np.flatnonzero(self.differ(kind))
         return [int(k) for k in chosen[np.argsort(kind.p_value[chosen], kind="stable")][:_SHOWN]]
 
-    def _list(self, kind: Differences) -> list[str]:
-        surest = self._surest(kind)
-        width = max((len(kind.labels[k]) for k in surest), default=0)
-        return [
-            f"  {kind.labels[k]:{width}}  {kind.first[k]:.4g} and {kind.second[k]:.4g}: {kind.difference[k]:+.3g} "
-            + ("(no interval)" if np.isnan(kind.p_value[k]) else self._interval(kind, k))
-            for k in surest
-        ]
+    def _list(self, kind: Differences, chosen: list[int], indent: str = "  ") -> list[str]:
+        width = max((len(kind.labels[k]) for k in chosen), default=0)
+        said = []
+        for k in chosen:
+            said.append(f"{indent}{kind.labels[k]:{width}}  {self._describe(kind, k)}")
+            if np.isnan(kind.difference[k]) and kind.levels is not None:
+                said += self._list(kind.levels, [*np.flatnonzero(kind.levels.owners == k)], indent + "  ")
+        return said
 
-    def _interval(self, kind: Differences, k: int) -> str:
-        ends = f"{self.level:.0%} interval {kind.lower[k]:+.3g} to {kind.upper[k]:+.3g}"
-        return f"({ends}), p = {kind.p_value[k]:.2g}"
+    def _describe(self, kind: Differences, k: int) -> str:
+        """Both numbers, as far as there are any, their difference and its interval, and the p-value."""
+        said = []
+        if not np.isnan(kind.difference[k]):
+            said.append(f"{kind.first[k]:.4g} and {kind.second[k]:.4g}: {kind.difference[k]:+.3g}")
+        if np.isnan(kind.p_value[k]):
+            return " ".join([*said, "(no interval)"])
+        if said:
+            ends = f"{kind.lower[k]:+.3g} to {kind.upper[k]:+.3g}"
+            said = [f"{said[0]} ({self.level:.0%} interval {ends})"]
+        together = f" for {kind.df[k]} {kind.what}s together" if kind.df[k] > 1 else ""
+        return ", ".join([*said, f"p = {kind.p_value[k]:.2g}{together}"])
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.differ(kind).sum()} of {len(kind.labels)} {kind.what}s" for kind in self.kinds)
@@ -257,13 +243,8 @@ class Comparison:
     def _repr_html_(self) -> str:
         facts = [("assumes", self._assumption), *((kind.what + "s", self._verdict(kind)) for kind in self.kinds)]
         for kind in self.kinds:
-            for k in self._surest(kind):
-                said = f"{kind.difference[k]:+.3g} ({kind.lower[k]:+.3g} to {kind.upper[k]:+.3g})"
-                facts.append((f"{kind.what} {kind.labels[k]}", said))
+            facts += [(f"{kind.what} {kind.labels[k]}", self._describe(kind, k)) for k in self._surest(kind)]
         return facts_html(f"{self.names[1]} minus {self.names[0]}", facts)
-
-
-_NUMBERS = tuple(field.name for field in fields(Differences) if field.name not in ("what", "labels"))
 
 
 def compare(
@@ -356,6 +337,11 @@ class Side:
         fitted = None if outcome is None else regression(release, outcome, on, level=level)
         return cls(release, name, found, Analysis(release, found).find_intervals(level), fitted)
 
+    @property
+    def edges_of_columns(self) -> EdgeIntervals:
+        """The edges with the levels of categories apart."""
+        return self.edges.by_level or self.edges
+
     def network(self, fdr: float) -> Matrix:
         """Partial correlations, zero where noise could have made them."""
         return np.where(self.edges.select(fdr), self.edges.estimate, 0.0)
@@ -367,37 +353,50 @@ class Side:
 
 def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
     """The same of two groups that are known to be alike in what their numbers mean."""
-    edges, columns = [side.edges.by_level or side.edges for side in (a, b)], a.release.column_names
-    reason = next((found.reason for found in edges if found.reason is not None), None)
-    subtract = partial(_subtract, level=a.edges.level, overlap=overlap)
+    columns, numeric = a.release.column_names, _numeric_columns(a.release)
+    reason = next((side.edges.reason for side in (a, b) if side.edges.reason is not None), None)
+    subtracted = partial(subtract, level=a.edges.level, overlap=overlap)
     correlations = coefficients = means = None
     notes: tuple[str, ...] = ()
     if reason is None:
-        correlations = subtract("partial correlation", _pairs(columns), _scores(edges[0]), _scores(edges[1]), np.tanh)
+        correlations = _subtract_networks(a, b, overlap=overlap)
     if a.fitted is not None and b.fitted is not None:
-        coefficients = subtract("coefficient", a.fitted.names, _terms(a.fitted), _terms(b.fitted), _identity)
+        coefficients = subtracted("coefficient", a.fitted.names, _terms(a.fitted), _terms(b.fitted), _identity)
+        coefficients = join_levels(
+            coefficients,
+            _places_of_terms(a.fitted),
+            a.fitted.spread.total,
+            b.fitted.spread.total,
+            overlap=overlap,
+        )
         notes = tuple(
             f"{name}: {note}" for name, part in ((a.name, a.fitted), (b.name, b.fitted)) for note in part.notes
         )
     for side in (a, b):
-        vague = [columns[k] for k in np.flatnonzero(_vague(side.estimate))]
+        vague = [columns[k] for k in numeric if _vague(side.estimate)[k]]
         if vague:
             notes += (f"{side.name}: the standard deviation of {', '.join(vague)} is not known well enough.",)
     if a.release.augment is not None:
-        means = subtract("mean", columns, _means(a.estimate), _means(b.estimate), _identity)
+        means = subtracted("mean", columns, _means(a.estimate), _means(b.estimate), _identity)
+        means = join_levels(
+            means, [*a.release.variables.items()], _mean_covariance(a), _mean_covariance(b), overlap=overlap
+        )
+    sd_names = tuple(columns[k] for k in numeric)
     return Comparison(
         names=(a.name, b.name),
         columns=columns,
         variables=a.release.variables,
         means=means,
-        standard_deviations=subtract("standard deviation", columns, _log_sds(a.estimate), _log_sds(b.estimate), np.exp),
+        standard_deviations=subtracted(
+            "standard deviation", sd_names, _log_sds(a.estimate, numeric), _log_sds(b.estimate, numeric), np.exp
+        ),
         partial_correlations=correlations,
         coefficients=coefficients,
         outcome=None if a.fitted is None else a.fitted.outcome,
         networks=None if reason is not None else (a.network(fdr), b.network(fdr)),
         notes=notes,
         reason=reason,
-        smallest_difference=None if reason is not None else _smallest_difference(*edges, overlap=overlap),
+        smallest_difference=None if reason is not None else _smallest_difference(a, b, overlap=overlap),
         level=a.edges.level,
         fdr=fdr,
         n_eff=(a.estimate.n_eff, b.estimate.n_eff),
@@ -447,16 +446,29 @@ def _group_names(a: Release, b: Release) -> tuple[str, str]:
     return "a", "b"
 
 
-def _largest_of_variables(numbers: Matrix, variables: Mapping[str, range]) -> Matrix:
-    """Of every pair of variables, the largest number of a pair of their columns; 0 on the diagonal."""
-    first = [place.start for place in variables.values()]
-    lowest, highest = (
-        extreme.reduceat(extreme.reduceat(numbers, first, axis=0), first, axis=1)
-        for extreme in (np.minimum, np.maximum)
-    )
-    largest = np.where(-lowest > highest, lowest, highest)
-    np.fill_diagonal(largest, 0.0)  # levels of one category
-    return np.asarray(largest)
+def _numeric_columns(release: Release) -> list[int]:
+    """The columns that are no levels of a category."""
+    codebook = release.domain.codebook
+    if codebook is None:
+        return [*range(len(release.column_names))]
+    named = zip(codebook.kinds, codebook.places, strict=True)
+    return [k for kind, place in named if not isinstance(kind, Category) for k in place]
+
+
+def _places_of_terms(fitted: Regression) -> Places:
+    """Which of its terms each variable of a regression has: several, if it is a category of three levels or more."""
+    joint = [(factor.name, factor.numbers_in(fitted.names)) for factor in fitted.factors]
+    joint = [(name, own) for name, own in joint if len(own) > 1]
+    owned = {k for _, own in joint for k in own}
+    singles = [(name, [k]) for k, name in enumerate(fitted.names) if k not in owned]
+    return sorted([*joint, *singles], key=lambda place: place[1])
+
+
+def _symmetric(numbers: NDArray[Any], size: int) -> NDArray[Any]:
+    """A symmetric matrix with these numbers above its diagonal, and zeros on it."""
+    found = np.zeros((size, size), dtype=numbers.dtype)
+    found[np.triu_indices(size, 1)] = numbers
+    return found + found.T
 
 
 def _pairs(columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -472,9 +484,14 @@ def _means(found: Estimate) -> tuple[Vector, Vector]:
     return found.location, found.location_sd
 
 
-def _log_sds(found: Estimate) -> tuple[Vector, Vector]:
+def _mean_covariance(side: Side) -> Matrix:
+    return UncertainMoments.of(side.release, side.estimate).location_spread.total
+
+
+def _log_sds(found: Estimate, columns: list[int]) -> tuple[Vector, Vector]:
     variance = found.covariance.diagonal()
-    return np.log(variance) / 2.0, np.where(_vague(found), np.nan, found.variance_sd / variance / 2.0)
+    sd = np.where(_vague(found), np.nan, found.variance_sd / variance / 2.0)
+    return np.log(variance[columns]) / 2.0, sd[columns]
 
 
 def _vague(found: Estimate) -> NDArray[np.bool_]:
@@ -491,51 +508,44 @@ def _scores(edges: EdgeIntervals) -> tuple[Vector, Vector]:
     return edges.fisher_z[pairs], edges.fisher_z_sd[pairs]
 
 
-def _subtract(
-    what: str,
-    labels: tuple[str, ...],
-    first: tuple[Vector, Vector],
-    second: tuple[Vector, Vector],
-    back: Callable[[Vector], Vector],
-    *,
-    level: float,
-    overlap: bool,
-) -> Differences:
-    """Differences of values whose errors are Gaussian on a scale from which ``back`` leads to the user's units."""
-    from scipy.stats import false_discovery_control, norm
-
-    add = _addition(overlap)
-    (a, a_sd), (b, b_sd) = first, second
-    reach = norm.isf((1.0 - level) / 2.0)
-    a_low, a_value, a_high = (back(a + far * a_sd) for far in (-reach, 0.0, reach))
-    b_low, b_value, b_high = (back(b + far * b_sd) for far in (-reach, 0.0, reach))
-    difference = b_value - a_value
-    p_value = np.asarray(2.0 * norm.sf(np.abs(b - a) / add(a_sd, b_sd)))
-    q_value, known = p_value.copy(), ~np.isnan(p_value)
-    q_value[known] = false_discovery_control(p_value[known]) if known.any() else 1.0
-    lower = difference - add(b_value - b_low, a_high - a_value)
-    upper = difference + add(b_high - b_value, a_value - a_low)
-    return Differences(
-        what=what,
-        labels=labels,
-        first=a_value,
-        second=b_value,
-        difference=difference,
-        lower=lower,
-        upper=upper,
-        std_err=(upper - lower) / (2.0 * reach),
-        p_value=p_value,
-        q_value=q_value,
+def _subtract_networks(a: Side, b: Side, *, overlap: bool) -> Differences:
+    """Partial correlations of all pairs of variables, or strengths where one is a category."""
+    columns, level = a.release.column_names, a.edges.level
+    edges = a.edges_of_columns, b.edges_of_columns
+    (first, first_sd), (second, second_sd) = map(_scores, edges)
+    by_level = subtract(
+        "partial correlation",
+        _pairs(columns),
+        (first, first_sd),
+        (second, second_sd),
+        np.tanh,
+        level=level,
+        overlap=overlap,
     )
+    if a.edges.by_level is None:
+        return by_level
+    number = _symmetric(np.arange(first.size), len(columns))
+    pairs = [*combinations(a.release.variables.items(), 2)]
+    places = [(f"{i} — {j}", number[np.ix_(own, other)].ravel().tolist()) for (i, own), (j, other) in pairs]
+
+    def test(own: range, other: range, numbers: list[int]) -> float:
+        if len(numbers) > _MOST_TOGETHER:
+            return float(q_values(by_level.p_value[numbers]).min())
+        covariances = [side.score_covariance(own, other) for side in edges]
+        return wald_test((second - first)[numbers], add_covariances(*covariances, overlap=overlap))[1]
+
+    joint = [
+        test(own, other, numbers) if len(numbers) > 1 else np.nan
+        for ((_, own), (_, other)), (_, numbers) in zip(pairs, places, strict=True)
+    ]
+    found = join(by_level, places, joint)
+    upper = np.triu_indices(len(a.edges.estimate), 1)
+    ends = ([getattr(side.edges, name)[upper] for name in ("lower", "estimate", "upper")] for side in (a, b))
+    strengths = subtract_ends(*ends, level=level, overlap=overlap)
+    numbers = {name: np.where(found.df > 1, values, getattr(found, name)) for name, values in strengths.items()}
+    return replace(found, **numbers)
 
 
-def _addition(overlap: bool) -> np.ufunc:
-    """How the standard deviations of two errors add up: as the sides of a right triangle, or at worst, in full."""
-    return np.add if overlap else np.hypot
-
-
-def _smallest_difference(first: EdgeIntervals, second: EdgeIntervals, *, overlap: bool) -> float | None:
-    pairs = np.triu_indices(len(first.estimate), 1)
-    if not pairs[0].size:
-        return None
-    return float(np.tanh(SEEN * np.median(_addition(overlap)(first.fisher_z_sd[pairs], second.fisher_z_sd[pairs]))))
+def _smallest_difference(a: Side, b: Side, *, overlap: bool) -> float | None:
+    (_, first), (_, second) = _scores(a.edges_of_columns), _scores(b.edges_of_columns)
+    return float(np.tanh(SEEN * np.median(addition(overlap)(first, second)))) if first.size else None

@@ -11,7 +11,7 @@ from graphveil.exceptions import InvalidParameter, shorten
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.kinds import Category
 
-__all__ = ["Factor", "JointTest", "factors_of", "wald_tests"]
+__all__ = ["Factor", "JointTest", "factors_of", "wald_test", "wald_tests"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,10 @@ class Factor:
 
     name: str
     indicators: Mapping[Any, str | None]
+
+    def numbers_in(self, columns: tuple[str, ...]) -> list[int]:
+        """Which of some columns are its own."""
+        return [k for k, column in enumerate(columns) if column in self.indicators.values()]
 
     def columns_at(self, level: Any) -> dict[str, float]:
         """The values of all its columns where the category has this level."""
@@ -78,14 +82,18 @@ def wald_tests(
     factors: Iterable[Factor], columns: tuple[str, ...], coef: Vector, covariance: Matrix
 ) -> Iterator[JointTest]:
     """A test of every category that has several of these columns."""
+    for factor in factors:
+        own = factor.numbers_in(columns)
+        if len(own) > 1:
+            statistic, p_value = wald_test(coef[own], covariance[np.ix_(own, own)])
+            yield JointTest(factor.name, tuple(columns[k] for k in own), statistic, len(own), p_value)
+
+
+def wald_test(values: Vector, covariance: Matrix) -> tuple[float, float]:
+    """Wald's statistic for the hypothesis that these numbers are zero, and its p-value; NaN if errors are unknown."""
     from scipy.stats import chi2
 
-    for factor in factors:
-        own = [k for k, column in enumerate(columns) if column in factor.indicators.values()]
-        if len(own) < 2:
-            continue
-        block = covariance[np.ix_(own, own)]
-        known = bool(np.isfinite(block).all())
-        statistic = float(coef[own] @ np.linalg.solve(block, coef[own])) if known else np.nan
-        tested = tuple(columns[k] for k in own)
-        yield JointTest(factor.name, tested, statistic, len(own), float(chi2.sf(statistic, len(own))))
+    if not np.isfinite(covariance).all():
+        return np.nan, np.nan
+    statistic = float(values @ np.linalg.solve(covariance, values))
+    return statistic, float(chi2.sf(statistic, values.size))

@@ -375,9 +375,7 @@ def fit_regression(moments: UncertainMoments, outcome: int, on: Sequence[int], l
         guarantee=moments.release.guarantee,
         notes=notes,
         factors=tuple(
-            factor
-            for factor in factors_of(moments.release.domain.codebook)
-            if any(column in chosen.names[:-1] for column in factor.indicators.values())
+            factor for factor in factors_of(moments.release.domain.codebook) if factor.numbers_in(chosen.names[:-1])
         ),
     )
 

@@ -16,7 +16,7 @@ A category of three levels or more is several columns and one variable: its edge
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.associations import Places, PrecisionNoise, blocks_of, strength_intervals, wald_scores
 from graphveil.recovery.collinearity import collinear_columns
+from graphveil.recovery.fisher_scores import LARGEST, FisherScores
 from graphveil.recovery.network import RELIABLE, Network, refit, repair_diagonal, with_weak_edges
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.spec.forecast import SEEN
@@ -39,7 +40,6 @@ _PAIRS, _COLUMNS = 20_000, 1000  # so many are simulated at most, to compare the
 _TAIL = 0.02  # of simulated pairs: beyond them too few are left to be counted
 _FEWEST = 1000  # pairs without an edge from which p-values come; all pairs, if there are fewer
 _ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
-_LARGEST = 0.999  # a partial correlation beyond this counts as ±1
 _CALIBRATED_AT = 0.95
 _NUMBERS = ("estimate", "lower", "upper", "p_value")  # of every pair
 
@@ -70,6 +70,8 @@ class EdgeIntervals:
         where no variable has several columns.
     by_level : EdgeIntervals or None
         The same of all columns, with the levels of categories apart; None where no variable has several columns.
+    scores : FisherScores or None
+        In ``by_level``: the law of its errors to first order, before it is calibrated.
     """
 
     estimate: Matrix
@@ -81,6 +83,7 @@ class EdgeIntervals:
     columns: tuple[str, ...] = ()
     df: NDArray[np.intp] | None = None
     by_level: "EdgeIntervals | None" = None
+    scores: FisherScores | None = None
 
     @classmethod
     def of_scores(
@@ -124,6 +127,14 @@ class EdgeIntervals:
         from scipy.stats import norm
 
         return np.asarray((fisher_z(self.upper) - fisher_z(self.lower)) / (2.0 * norm.isf((1.0 - self.level) / 2.0)))
+
+    def score_covariance(self, a: range, b: range) -> Matrix:
+        """Covariance of Fisher's z of all pairs of columns of two variables, as ``by_level`` has its intervals."""
+        if self.scores is None:
+            raise InvalidParameter("only pairs of single levels of categories have the law of their scores.")
+        pairs = np.ix_(a, b)
+        factor = (self.fisher_z_sd[pairs] / self.scores.sd[pairs]).ravel()
+        return np.asarray(self.scores.block_covariance(a, b) * np.outer(factor, factor))
 
     @property
     def smallest_edge(self) -> float | None:
@@ -188,7 +199,8 @@ def edge_intervals(
         return EdgeIntervals(nothing, nothing, nothing, nothing, level, _why_broad(noisy, n_eff, columns), named)
     corrected = _newton_step(repair_diagonal(noisy.matrix, noisy), network.solution.precision)
     noise = PrecisionNoise(network.solution.precision, noisy)
-    z, sd = _scores(corrected, noise)
+    scores = FisherScores(corrected, noise)
+    z, sd = scores.z, scores.sd
     if p == 1:
         return EdgeIntervals.of_scores(z, norm.isf((1.0 - level) / 2.0) * sd, np.ones((1, 1)), level, columns)
     of_columns, of_variables = _simulate_errors(noisy, network, n_eff, generator, places)
@@ -200,6 +212,7 @@ def edge_intervals(
         return by_column
     strengths = strength_intervals(corrected, noise, places, reach, factor)
     joint = of_variables.tail_probability(wald_scores(corrected, noise, places))
+    by_column = replace(by_column, scores=scores)
     return _join_levels(by_column, variables or {}, dict(zip(_NUMBERS, (*strengths, joint), strict=True)))
 
 
@@ -265,15 +278,15 @@ def _simulate_errors(
     # The real estimate misses weak edges, and that too is an error of its neighbours: a simulated one must miss some.
     less_sparse = with_weak_edges(network, noisy, n_eff)
     partial = partial_correlations(less_sparse.precision)[upper]
-    truth = np.arctanh(np.clip(partial, -_LARGEST, _LARGEST))
+    truth = np.arctanh(np.clip(partial, -LARGEST, LARGEST))
     draws = int(np.ceil(min(_PAIRS / truth.size, _COLUMNS / p)))
     errors, of_blocks = np.empty((draws, truth.size)), np.empty((draws, len(blocks)))
     for draw in range(draws):
         simulated = repair_diagonal(less_sparse.covariance + noisy.draw(generator), noisy)
         noise = PrecisionNoise(refit(network, simulated, noisy, n_eff), noisy)
         corrected = _newton_step(simulated, noise.precision)
-        z, sd = _scores(corrected, noise)
-        errors[draw] = np.abs(z[upper] - truth) / sd[upper]
+        scores = FisherScores(corrected, noise)
+        errors[draw] = np.abs(scores.z[upper] - truth) / scores.sd[upper]
         if blocks:
             of_blocks[draw] = wald_scores(corrected - less_sparse.precision, noise, places)
     alone = np.isin(np.arange(p), [place.start for place in places if len(place) == 1])
@@ -302,27 +315,6 @@ def _newton_step(S: Matrix, precision: Matrix) -> Matrix:
     """T, the estimate without the bias of the lasso."""
     corrected = 2.0 * precision - precision @ S @ precision
     return np.asarray((corrected + corrected.T) / 2.0)
-
-
-def _scores(corrected: Matrix, noise: PrecisionNoise) -> tuple[Matrix, Matrix]:
-    """Fisher's z of the corrected partial correlations, and its standard deviation to first order."""
-    diagonal = np.maximum(corrected.diagonal(), 0.1 * noise.precision.diagonal())
-    scale = 1.0 / np.sqrt(np.outer(diagonal, diagonal))
-    r = np.clip(-corrected * scale, -_LARGEST, _LARGEST)
-    np.fill_diagonal(r, 0.0)
-    square = r**2
-    variance = np.zeros_like(r)
-    for gram, size in noise.grams:
-        # r moves with T_ij by -1/√(T_ii T_jj) and with T_ii by -r/(2 T_ii). With cov(T_ij, T_kl) = size (G_ik G_jl +
-        # G_il G_jk) and K = G/√(T_ii T_jj), the nine terms are these four.
-        K = gram * scale
-        own = K.diagonal()
-        both = own[:, None] + own
-        alone, joint = np.outer(own, own) * (1.0 - square), K**2 * (1.0 + square)
-        variance += size * (alone + joint + 2.0 * r * K * both + square * both**2 / 2.0)
-    for more in noise.single:  # independent errors of single entries, to first order in T_ij alone
-        variance += more * scale**2
-    return np.arctanh(r), np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - square))
 
 
 def fisher_z(correlations: Matrix) -> Matrix:

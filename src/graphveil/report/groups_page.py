@@ -10,8 +10,10 @@ import numpy as np
 from graphveil._network_plot import Panel, common_places, draw_panel
 from graphveil._typing import Matrix
 from graphveil.exceptions import PrivacyWarning
-from graphveil.inference.comparison import Comparison, Differences, Side, compare_sides
+from graphveil.inference.comparison import Comparison, Side, compare_sides
+from graphveil.inference.differences import Differences
 from graphveil.released.grouped import GroupedRelease
+from graphveil.released.release import Release
 from graphveil.report.page_parts import asset, fill, policy, render_card, render_numbers, render_verdict
 from graphveil.report.privacy_card import privacy_card
 from graphveil.report.report_data import FDR, LEVEL, collect_notes
@@ -30,7 +32,8 @@ def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
         sides = [Side.of(release, str(level), LEVEL) for level, release in groups.items()]
     networks = [side.network(FDR) for side in sides]
     places = common_places(networks)
-    names, style, card = groups.parts[0].variable_labels, asset("page.css"), privacy_card(groups)
+    release, style, card = groups.parts[0], asset("page.css"), privacy_card(groups)
+    names = release.variable_labels
     overlap = groups.event.groups_per_person > 1
     pairs = [compare_sides(a, b, fdr=FDR, overlap=overlap) for a, b in combinations(sides, 2)]
     parts = {
@@ -45,11 +48,9 @@ def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
             _render_network(names, side.panel(network), places, side.edges.reason)
             for side, network in zip(sides, networks, strict=True)
         ),
-        "joint": "" if len(groups.parts[0].columns or ()) > len(names) else "hidden",
-        "differences": "".join(_render_pair(names, pair, places, unfolded=pair is pairs[0]) for pair in pairs),
-        "versions": escape(
-            ", ".join(f"{name} {version}" for name, version in sorted(groups.parts[0].versions.items()))
-        ),
+        "joint": "" if len(release.columns or ()) > len(names) else "hidden",
+        "differences": "".join(_render_pair(release, pair, places, unfolded=pair is pairs[0]) for pair in pairs),
+        "versions": escape(", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
     }
     return fill(asset("groups.html"), parts)
 
@@ -74,24 +75,24 @@ def _render_network(names: tuple[str, ...], panel: Panel, places: Matrix, reason
     )
 
 
-def _render_pair(names: tuple[str, ...], pair: Comparison, places: Matrix, *, unfolded: bool) -> str:
+def _render_pair(release: Release, pair: Comparison, places: Matrix, *, unfolded: bool) -> str:
     counts = [(int(pair.differ(kind).sum()), kind) for kind in pair.kinds]
     said = ", ".join(f"{count} of {len(kind.labels)} {kind.what}s" for count, kind in counts)
-    drawn = "" if pair.networks is None else _render_network(names, pair.panels[0][2], places)
+    drawn = "" if pair.networks is None else _render_network(release.variable_labels, pair.panels[0][2], places)
     why = "" if pair.reason is None else f"<p>No partial correlations are compared. {escape(pair.reason)}</p>"
     return (
         f'<details class="pair-of-groups"{" open" if unfolded else ""}><summary>{escape(pair.names[1])} compared with '
         f"{escape(pair.names[0])}: {said} differ</summary>{why}"
-        f'<div class="panels">{drawn}<div>{_render_differences(pair)}</div></div></details>'
+        f'<div class="panels">{drawn}<div>{_render_differences(release, pair)}</div></div></details>'
     )
 
 
-def _render_differences(pair: Comparison) -> str:
+def _render_differences(release: Release, pair: Comparison) -> str:
     found = [(kind, int(k)) for kind in pair.kinds for k in np.flatnonzero(pair.differ(kind))]
     if not found:
         return "<p>No difference is seen.</p>"
     found.sort(key=lambda item: float(item[0].p_value[item[1]]))
-    rows = "".join(_render_difference(*item) for item in found[:_MOST_ROWS])
+    rows = "".join(_render_difference(release, kind, k) for kind, k in found[:_MOST_ROWS])
     left = len(found) - _MOST_ROWS
     more = f"<p>And {left:,} more: <code>graphveil compare</code> lists all.</p>" if left > 0 else ""
     heads = "".join(f'<th scope="col" class="number">{escape(name)}</th>' for name in (*pair.names, "Difference"))
@@ -102,13 +103,26 @@ def _render_differences(pair: Comparison) -> str:
     )
 
 
-def _render_difference(kind: Differences, k: int) -> str:
+def _render_difference(release: Release, kind: Differences, k: int) -> str:
+    what = f'<th scope="row"><small>{escape(kind.what)}</small> {escape(_label(release, kind, k))}</th>'
+    if np.isnan(kind.difference[k]) and kind.levels is not None:  # a category: what its levels differ by follows
+        together = f"{kind.df[k]} levels together, p = {kind.p_value[k]:.2g}"
+        own = [_render_difference(release, kind.levels, int(j)) for j in np.flatnonzero(kind.levels.owners == k)]
+        return f'<tr>{what}<td class="number" colspan="3"><small>{together}</small></td></tr>{"".join(own)}'
     interval = f"{_number(kind.lower[k], '+.2g')} to {_number(kind.upper[k], '+.2g')}"
     return (
-        f'<tr><th scope="row"><small>{escape(kind.what)}</small> {escape(kind.labels[k])}</th>'
-        f'<td class="number">{_number(kind.first[k])}</td><td class="number">{_number(kind.second[k])}</td>'
+        f'<tr>{what}<td class="number">{_number(kind.first[k])}</td><td class="number">{_number(kind.second[k])}</td>'
         f'<td class="number">{_number(kind.difference[k], "+.2g")} <small>{interval}</small></td></tr>'
     )
+
+
+def _label(release: Release, kind: Differences, k: int) -> str:
+    """What people are shown in place of the name of a variable, or of two."""
+    names, labels = tuple(release.variables), release.variable_labels
+    if kind.what == "partial correlation":
+        return " — ".join(labels[ends[k]] for ends in np.triu_indices(len(names), 1))
+    name = kind.labels[k]
+    return labels[names.index(name)] if name in names else release.column_labels[release.column_names.index(name)]
 
 
 def _number(number: float, form: str = ".3g") -> str:

@@ -451,7 +451,7 @@
     const title = `${table.differ} of ${table.compared} ${table.what}s ${table.differ === 1 ? "differs" : "differ"}`;
     const heads = ["", byId("first").value, byId("second").value, "difference", "95% interval", "p", ""];
     const head = make("thead", {}, make("tr", {}, ...heads.map((text, k) => make("th", { scope: "col", class: k && k < 6 ? "number" : null }, ...(text ? [text] : [make("span", { class: "unseen" }, k ? "verdict" : "of")])))));
-    const rows = table.rows.map((r) => make("tr", { class: r.differs ? null : "unsure" }, cell("th", r.of), ...[digits(r.first), digits(r.second), digits(r.difference), `${digits(r.lower)} to ${digits(r.upper)}`, chance(r.p_value)].map((text) => cell("td", text, true)), cell("td", r.differs ? "differs" : "")));
+    const rows = table.rows.map((r) => make("tr", { class: r.differs ? null : "unsure" }, cell("th", r.of), ...[...(r.difference === null ? ["", "", "", `${r.df} levels together`] : [digits(r.first), digits(r.second), digits(r.difference), `${digits(r.lower)} to ${digits(r.upper)}`]), chance(r.p_value)].map((text) => cell("td", text, true)), cell("td", r.differs ? "differs" : "")));
     return make("details", table.differ ? { open: "" } : {}, make("summary", {}, title), make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, make("table", { class: "plain", "aria-label": title }, head, make("tbody", {}, ...rows))));
   }
   for (const id of ["first", "second", "overlap"]) byId(id).addEventListener("change", compareReleases);

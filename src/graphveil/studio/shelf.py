@@ -92,7 +92,7 @@ class Shelf:
         for kind in found.kinds:
             differs = found.differ(kind)
             surest = kind.p_value.argsort(kind="stable")[:_SHOWN]
-            numbers = ("first", "second", "difference", "lower", "upper", "p_value")
+            numbers = ("first", "second", "difference", "lower", "upper", "df", "p_value")
             rows = [
                 {"of": kind.labels[k], "differs": bool(differs[k])}
                 | {name: _plain(getattr(kind, name)[k]) for name in numbers}
