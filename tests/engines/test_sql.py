@@ -65,12 +65,12 @@ def test_every_query_of_whole_releases(database):
 
 DOMAINS = {
     "bounds": {"bounds": (-9.0, 20.0)},
-    "small bounds": {"bounds": (1e-140, 3e-140)},
-    "smallest bounds": {"bounds": (-(2.0**-489), 2.0**-489)},
-    "large bounds": {"bounds": (-1e140, 2e140)},
+    "small bounds": {"bounds": (1e-58, 3e-58)},
+    "smallest bounds": {"bounds": (-(2.0**-200), 2.0**-200)},
+    "large bounds": {"bounds": (-(2.0**199), 2.0**200)},
     "a norm": {"data_norm": 3.0},
-    "a small norm": {"data_norm": 2.0**-489},
-    "a large norm": {"data_norm": 1e147},
+    "a small norm": {"data_norm": 2.0**-200},
+    "a large norm": {"data_norm": 2.0**200},
     "both": {"bounds": (-9.0, 20.0), "data_norm": 0.7},
 }
 

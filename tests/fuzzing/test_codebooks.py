@@ -38,11 +38,11 @@ def random_kind(rng):
     said = {"label": rng.choice(WORDS)} if rng.random() < 0.3 else {}
     which = rng.randrange(5)
     if which == 0:
-        low = rng.choice([-1e70, -5.0, 0.0, 3, 1e9])
+        low = rng.choice([-(2.0**200), -5.0, 0.0, 3, 1e9])
         return low, low + abs(low) + rng.choice([1, 7.5, 1e6])
     if which == 1:
         scale = rng.choice(["linear", "log", "sqrt"])
-        low = rng.choice([1e-60, 0.5, 3, 1e9])
+        low = rng.choice([2.0**-188, 0.5, 3, 1e9])
         codes = rng.choice([missing, [999], [-9, 0.1], [CANARY]])
         high = low * rng.choice([1.001, 2, 1e6])
         return gv.Number(low, high, missing=codes, scale=scale, integer=rng.random() < 0.5, **said)

@@ -36,8 +36,9 @@ ANY_FLOAT = st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True,
 @settings(max_examples=300)
 @given(
     hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=ANY_FLOAT),
-    st.sampled_from([{"bounds": (-1, 1)}, {"bounds": (0, 1e-140)}, {"bounds": (-1e140, 2e140)}, {"data_norm": 1.0},
-                     {"data_norm": 1e-140}, {"data_norm": 1e140}, {"bounds": (-1, 7), "data_norm": 0.5}]),
+    st.sampled_from([{"bounds": (-1, 1)}, {"bounds": (0, 2.0**-199)}, {"bounds": (-(2.0**199), 2.0**200)},
+                     {"data_norm": 1.0}, {"data_norm": 2.0**-200}, {"data_norm": 2.0**200},
+                     {"bounds": (-1, 7), "data_norm": 0.5}]),
     st.sampled_from([None, Constant(), gv.Labels(["a"])]),
 )  # fmt: skip
 def test_every_bit_pattern_lands_in_the_ball(rows, domain, augment):

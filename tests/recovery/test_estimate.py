@@ -411,3 +411,22 @@ def test_pure_noise_is_worth_no_record():
     for seed in range(4):
         drowned = gv.release(rows, domain=gv.Domain(bounds=(-5, 5)), budget=gv.Budget(0.001, 1e-6), random_state=seed)
         assert drowned.n_eff < 1.0
+
+
+@pytest.mark.parametrize("units", [[200, 200, 200], [-200, -200, -200], [200, 0, -200]])
+def test_units_change_nothing_up_to_the_limit_of_bounds(units):
+    """Bounds of 2²⁰⁰ and of 2⁻²⁰⁰, together too: fourth powers of them are computed with."""
+    rows = np.random.default_rng(0).normal(size=(2000, 3)) @ [[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]] / 8.0
+    unit = np.ldexp(1.0, units)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = []
+        for factor in (np.ones(3), unit):
+            domain = gv.Domain(bounds=(list(-factor), list(factor)))
+            release = gv.release(rows * factor, domain=domain, budget=gv.Budget(3.0, 1e-6), random_state=0)
+            model = gv.PrivateGraphicalLasso(3.0, 1e-6).fit_release(release)
+            assert np.isfinite(model.edge_intervals().lower).all()
+            found.append((gv.recover(release), gv.regression(release, outcome=0, on=[1, 2])))
+    (plain, fit), (scaled, scaled_fit) = found
+    assert np.allclose(scaled.covariance / unit / unit[:, None], plain.covariance, rtol=1e-6)
+    assert np.allclose(scaled_fit.standardized, fit.standardized, rtol=1e-6)

@@ -269,7 +269,7 @@ def _data(content: Content) -> str:
 
 
 def _regressions(content: Content) -> dict[str, str]:
-    """What the script shows of regressions, as packed float32; NaN for none.
+    """What the script shows of regressions, as packed float32; NaN for none, and for what is too large for a float32.
 
     Coefficients (outcome by column) with their ends, R² with its own, and joint tests (outcome by variable): χ² and p.
     """
@@ -287,7 +287,9 @@ def _regressions(content: Content) -> dict[str, str]:
         tables["lower"][k, others], tables["upper"][k, others] = found.terms.lower[skip:], found.terms.upper[skip:]
         tables["standard"][k, others] = found.standardized
     packed = {**tables, "fit": fit, **({"tests": tests} if content.has_joint_edges else {})}
-    return {name: base64.b64encode(values.astype("<f4").tobytes()).decode() for name, values in packed.items()}
+    most = np.finfo(np.float32).max
+    shown = {name: np.where(np.abs(values) <= most, values, np.nan).astype("<f4") for name, values in packed.items()}
+    return {name: base64.b64encode(values.tobytes()).decode() for name, values in shown.items()}
 
 
 def _edges(partial: NDArray[np.float64]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,9 @@ __all__ = ["MAX_FEATURES", "UNBOUNDED", "Domain"]
 _PRIVATE = "private"
 MAX_FEATURES = 2**16  # beyond this the row lattice has fewer than 2¹² levels a column
 UNBOUNDED = 2.0**500  # what a value without bounds is clamped to: MAX_FEATURES squares of it do not overflow
-_SMALLEST, _LARGEST = 2.0**-490, 2.0**490  # squares of bounds and norms stay far from overflow and underflow
+# Of bounds and norms: their fourth powers, such as variances of covariances, are doubles, with 2²⁰⁰ to spare for what
+# they are multiplied and divided by.
+_SMALLEST, _LARGEST = 2.0**-200, 2.0**200
 
 
 @dataclass(frozen=True)
@@ -386,20 +389,24 @@ def _checked_bounds(bounds: Any, names: Sequence[str] | None) -> tuple[Any, Any]
         if not low < high:
             where = f" (column {which})" if n > 1 else ""
             raise InvalidParameter.of(f"bounds{where}", "lower < upper", (low, high))
-        if (high - low) / 2 < _SMALLEST:
-            raise InvalidParameter.of(f"bounds of column {which}", f"wider than {_SMALLEST:.0e}", (low, high))
+        if max(-low, high) > _LARGEST or (high - low) / 2 < _SMALLEST:
+            rule = (
+                f"between -{_LARGEST:.0e} and {_LARGEST:.0e} and wider than {2 * _SMALLEST:.0e}, so that their fourth "
+                "powers can be computed with (choose another unit)"
+            )
+            raise InvalidParameter.of(f"bounds of column {which}", rule, (low, high))
     return lower, upper
 
 
 def _checked_end(which: str, end: Any) -> float | tuple[float, ...]:
-    name, rule = f"bounds, {which}", f"finite and between -{_LARGEST:.0e} and {_LARGEST:.0e}"
+    name, rule, most = f"bounds, {which}", "a finite number", sys.float_info.max
     if hasattr(end, "tolist"):  # a numpy array or scalar
         end = end.tolist()
     if isinstance(end, Sequence) and not isinstance(end, str):
         if not end:
             raise InvalidParameter.of(name, "a number or one number per column", end)
-        return tuple(_validation.number(name, value, rule, -_LARGEST, _LARGEST) for value in end)
-    return _validation.number(name, end, rule, -_LARGEST, _LARGEST)
+        return tuple(_validation.number(name, value, rule, -most, most) for value in end)
+    return _validation.number(name, end, rule, -most, most)
 
 
 def _spread(end: float | tuple[float, ...], n: int) -> tuple[float, ...]:

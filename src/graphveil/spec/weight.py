@@ -7,7 +7,7 @@ from graphveil.spec.serialization import Record
 
 __all__ = ["Weight"]
 
-_SMALLEST, _LARGEST = 2.0**-490, 2.0**490  # as for bounds
+_SMALLEST, _LARGEST = 2.0**-490, 2.0**490  # only the ratio of a weight to the largest counts
 
 
 @dataclass(frozen=True)
