@@ -24,10 +24,12 @@ from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, no
 from graphveil.recovery.private_total import mu_after_total, total_query
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
 from graphveil.released.answers import Answer, SurveyWeights, released_weights
+from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, collision_probability
 from graphveil.spec.options import ReleaseOptions
 from graphveil.spec.queries import Moments, Query
+from graphveil.spec.rounding import format_exact
 from graphveil.spec.row_space import RowSpace
 
 __all__ = ["PrivateQueries", "Strategy"]
@@ -91,7 +93,7 @@ class Strategy:
             self._collisions = calibration.allowed_collisions(options.budget, n)
         self._mu, eta = allowance(self._collisions)
         if self._collisions > eta / 2.0:
-            raise _too_many_people()
+            raise _ids_could_collide(options.budget)
         self._eta = eta / (2.0 * _MOST_STEPS)
 
     def run(self) -> None:
@@ -120,7 +122,7 @@ class Strategy:
         (answer,) = self._ask(count_query())
         most = self._rows.count() + _SURELY * answer.sd("count")
         if self._rows.domain.person is not None and collision_probability(most) > self._collisions:
-            raise _too_many_people()
+            raise _ids_could_collide(self._options.budget)
         self._mu = mu_after_count(self._mu)
 
     def _weigh_privately(self) -> None:
@@ -183,7 +185,9 @@ class Strategy:
         self._rows.answer([query], [step])
 
 
-def _too_many_people() -> InvalidParameter:
+def _ids_could_collide(budget: Budget) -> InvalidParameter:
     return InvalidParameter(
-        "There are too many people for this budget: two of their ids could be taken for one. Choose a larger delta."
+        f"epsilon = {format_exact(budget.epsilon)} is too large, or delta = {format_exact(budget.delta)} too small, "
+        "for so many people: the chance that two of their ids are taken for one, times e^epsilon, must be far below "
+        "delta. Choose a smaller epsilon, or a larger delta."
     )

@@ -186,6 +186,13 @@ def test_millions_of_people_are_not_too_many():
     assert collision_probability(n) < made.event.eta < 1e-3 * 1e-9 / (1.0 + math.e)
 
 
+def test_a_budget_without_room_for_ids_that_collide_is_refused_as_what_it_is():
+    """Thirty people are not too many: ε is too large."""
+    rows = np.zeros((30, 2))
+    with pytest.raises(InvalidParameter, match="epsilon = 60 is too large, or delta = 1e-06 too small"):
+        gv.release(rows, person=np.arange(30), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(60.0, 1e-6))
+
+
 def test_release_by_person_is_the_release_of_everybodys_average():
     """With people of one row each: the same numbers, in other units."""
     rows, _ = visits(1, most=1)

@@ -248,7 +248,7 @@ def test_people_who_are_too_many_for_their_ids_are_refused_from_the_noisy_number
     monkeypatch.setattr(
         "graphveil.rows.accumulators.Count.answer", lambda self, query: {"count": np.array([2**31], dtype=object)}
     )
-    with pytest.raises(InvalidParameter, match="too many people"):
+    with pytest.raises(InvalidParameter, match="for so many people"):
         gv.release(np.zeros((9, 2)), person=np.arange(9), domain=DOMAIN, budget=BUDGET)
 
 

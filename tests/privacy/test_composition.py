@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.privacy.calibration import analytic_mu, grid_delta_share
+from graphveil.privacy.calibration import allowed_collisions, analytic_mu, grid_delta_share, grid_eta_budget
 from graphveil.privacy.composition import (
+    ALL_ROWS,
+    ALL_ROWS_ADDED,
     Balance,
     PrivacySpend,
     check_room_for_releases,
     compute_remaining,
     compute_spent,
+    largest_epsilon,
 )
 from graphveil.spec.gdp import delta_from_mu
 from graphveil.spec.rounding import sqrt_round_up
@@ -75,6 +78,20 @@ def test_what_is_left_fits_and_a_little_more_does_not(part):
     assert balance.plus(event(left.epsilon, 1e-7)).keeps(budget)
     assert not balance.plus(event(left.epsilon * (1 + 1e-9), 1e-7)).keeps(budget)
     assert left.mu == analytic_mu(gv.Budget(left.epsilon, 1e-7))
+
+
+@pytest.mark.parametrize("used", [0.0, 0.5, 0.999])
+@pytest.mark.parametrize(("person", "n_people"), [(ALL_ROWS, 2**23), (ALL_ROWS_ADDED, None)])
+def test_what_is_left_has_room_for_ids_that_collide(person, n_people, used):
+    """With a large ε in all, little of δ is kept for that, times e^ε: what is said to be left fits all the same."""
+    total = gv.Budget(20.0, 1e-6)
+    balance = Balance({person: (Fraction(1), Fraction(used) * Fraction(grid_delta_share(total)))})
+    left = largest_epsilon(balance, total, person, n_people or 0)
+    assert (left > 0.0) == (used < 0.9)
+    if left > 0.0:
+        asked = gv.Budget(left, total.delta)
+        eta = grid_eta_budget(asked, allowed_collisions(asked, n_people))
+        assert balance.plus_amount(analytic_mu(asked), eta, person).keeps(total)
 
 
 def test_spent_is_never_less_than_the_sum_and_converts_once():

@@ -247,7 +247,7 @@ def _exceeded_error(dataset: str, budget: Budget, before: Balance, event: Releas
         return BudgetExceeded(f"{start}A seeded release was made of it: nothing of it is private, nothing is left.")
     if not before.plus(event).keeps_eta(budget):
         return BudgetExceeded(f"{start}The lattice terms of its releases, times e^epsilon, have used up their part.")
-    left = largest_epsilon(before, budget, person_in(event))
+    left = largest_epsilon(before, budget, person_in(event), event.n_samples or 0)
     spent = format_round_up(compute_spent(before, budget).epsilon, 4)
     advice = f"epsilon = {format_round_down(left, 4)} would fit" if left > 0.0 else "nothing more would fit"
     return BudgetExceeded(f"{start}Spent so far: epsilon = {spent}; at delta = {format_exact(budget.delta)}, {advice}.")

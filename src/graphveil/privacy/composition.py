@@ -13,7 +13,13 @@ from fractions import Fraction
 from typing import Any
 
 from graphveil.exceptions import InvalidParameter
-from graphveil.privacy.calibration import LARGEST_ETA, analytic_mu, grid_delta_share, grid_eta_budget
+from graphveil.privacy.calibration import (
+    LARGEST_ETA,
+    allowed_collisions,
+    analytic_mu,
+    grid_delta_share,
+    grid_eta_budget,
+)
 from graphveil.spec.budget import SMALLEST_EPSILON, Budget
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.gdp import epsilon_from_mu
@@ -175,12 +181,16 @@ def compute_remaining(balance: Balance, budget: Budget) -> PrivacySpend:
     return PrivacySpend(mu, epsilon, budget.delta, balance.seeded > 0, is_left=True)
 
 
-def largest_epsilon(balance: Balance, budget: Budget, person: int) -> float:
-    """Largest ε for which a release at the budget's δ still fits, rounded down; zero when none does."""
+def largest_epsilon(balance: Balance, budget: Budget, person: int, n_people: int = 0) -> float:
+    """Largest ε for which a release at the budget's δ still fits, rounded down; zero when none does.
+
+    ``n_people`` is how many there are, where their number is public. Up to a million of them it makes no difference:
+    the chance that two ids are taken for one is then within what any release is charged.
+    """
 
     def fits(epsilon: float) -> bool:
-        asked = Budget(epsilon, budget.delta)
-        return balance.plus_amount(analytic_mu(asked), grid_eta_budget(asked), person).keeps(budget)
+        mu = analytic_mu(Budget(epsilon, budget.delta))
+        return balance.plus_amount(mu, 0.0, person).keeps(budget)
 
     high = epsilon = budget.epsilon
     while not fits(epsilon):
@@ -189,4 +199,9 @@ def largest_epsilon(balance: Balance, budget: Budget, person: int) -> float:
             return 0.0
     while (middle := 0.5 * (epsilon + high)) not in (epsilon, high):
         epsilon, high = (middle, high) if fits(middle) else (epsilon, middle)
-    return epsilon
+    # A smaller ε allows more η, and is charged no less: where this one does not fit, none does.
+    asked, collisions = Budget(epsilon, budget.delta), 0.0
+    if person in (ALL_ROWS, ALL_ROWS_ADDED):
+        collisions = allowed_collisions(asked, n_people if person == ALL_ROWS else None)
+    eta = grid_eta_budget(asked, collisions)
+    return epsilon if balance.plus_amount(analytic_mu(asked), eta, person).keeps(budget) else 0.0
