@@ -8,6 +8,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter, SourceError
 from graphveil.spec.codebook import Codebook
+from graphveil.spec.kinds import Kind
 
 
 @pytest.mark.parametrize(
@@ -105,3 +106,13 @@ def test_indicators_of_a_category_lie_in_a_ball(count):
     assert 1.0 - 2e-4 < norms.max() <= 1.0
     smallest = math.sqrt(count) / 2.0 if count <= 2 else math.sqrt(1.0 - 1.0 / count)
     assert half[0] == pytest.approx(smallest, rel=1e-4)
+
+
+def test_a_kind_must_say_what_it_becomes():
+    class Silent(Kind):
+        """Says neither which columns it becomes, nor their bounds."""
+
+        nullable = False
+
+    with pytest.raises(TypeError, match=r"abstract methods '?column_names'?, '?ends"):
+        Silent()

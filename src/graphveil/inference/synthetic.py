@@ -6,7 +6,7 @@ nearest level. A category takes the level whose latent indicator is largest, aft
 released share.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -114,32 +114,25 @@ def sample(release: Release, n_rows: int, *, random_state: int | None = None) ->
     spread = np.sqrt(found.covariance.diagonal())
     columns, start = {}, 0
     for name, kind in _kinds(release):
-        part = slice(start, start + len(kind.column_names(name)))
+        part = slice(start, start + (1 if kind is None else len(kind.column_names(name))))
         columns[name] = _cells(kind, rows[:, part], found.location[part], spread[part])
         start = part.stop
     return SyntheticRows(columns, release.guarantee)
 
 
-def _kinds(release: Release) -> list[tuple[str, Kind]]:
-    """The variables of a release; numbers between their bounds, where there is no codebook."""
+def _kinds(release: Release) -> Sequence[tuple[str, Kind | None]]:
+    """The variables of a release; numbers between their bounds, where there is no codebook, or without any."""
     domain = release.domain
     if domain.codebook is not None:
         return list(zip(domain.codebook.names, domain.codebook.kinds, strict=True))
     names = release.column_names
     if domain.bounds is None:
-        return [(name, _Unbounded()) for name in names]
+        return [(name, None) for name in names]
     lows, highs = (np.broadcast_to(end, len(names)) for end in domain.bounds)
     return [(name, Number(float(a), float(b))) for name, a, b in zip(names, lows, highs, strict=True)]
 
 
-class _Unbounded(Kind):
-    """A number of which nothing is declared."""
-
-    def column_names(self, name: str) -> tuple[str, ...]:
-        return (name,)
-
-
-def _cells(kind: Kind, rows: NDArray[np.float64], location: Vector, spread: Vector) -> NDArray[Any]:
+def _cells(kind: Kind | None, rows: NDArray[np.float64], location: Vector, spread: Vector) -> NDArray[Any]:
     """The cells of one variable."""
     if isinstance(kind, Category):
         return _levels_of(kind, rows, location, spread)

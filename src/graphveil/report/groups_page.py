@@ -1,7 +1,6 @@
 """The page of several groups: their numbers, their networks on one layout, what they differ in. It has no script."""
 
 import warnings
-from datetime import date
 from html import escape
 from itertools import combinations
 
@@ -14,7 +13,7 @@ from graphveil.inference.comparison import Comparison, Side, compare_sides
 from graphveil.inference.differences import Differences
 from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
-from graphveil.report.page_parts import asset, fill, policy, render_card, render_numbers, render_verdict
+from graphveil.report.page_parts import render_card, render_numbers, render_page
 from graphveil.report.privacy_card import privacy_card
 from graphveil.report.report_data import FDR, LEVEL, collect_notes
 
@@ -32,16 +31,12 @@ def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
         sides = [Side.of(release, str(level), LEVEL) for level, release in groups.items()]
     networks = [side.network(FDR) for side in sides]
     places = common_places(networks)
-    release, style, card = groups.parts[0], asset("page.css"), privacy_card(groups)
+    release, card = groups.parts[0], privacy_card(groups)
     names = release.variable_labels
     overlap = groups.event.groups_per_person > 1
     pairs = [compare_sides(a, b, fdr=FDR, overlap=overlap) for a, b in combinations(sides, 2)]
     parts = {
-        "policy": policy(style, ""),
-        "style": style,
-        "title": escape(title or f"Private networks of {len(names)} variables, by {column}"),
-        "date": f"{date.today():%-d %B %Y}",
-        "verdict": render_verdict(card),
+        "skip": "networks",
         "card": render_card(card),
         "numbers": "".join(map(_render_group, groups.event.groups, sides, networks)),
         "networks": "".join(
@@ -50,9 +45,9 @@ def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
         ),
         "joint": "" if len(release.columns or ()) > len(names) else "hidden",
         "differences": "".join(_render_pair(release, pair, places, unfolded=pair is pairs[0]) for pair in pairs),
-        "versions": escape(", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
     }
-    return fill(asset("groups.html"), parts)
+    title = title or f"Private networks of {len(names)} variables, by {column}"
+    return render_page("groups.html", title, card, release.versions, parts)
 
 
 def _render_group(name: str, side: Side, network: Matrix) -> str:

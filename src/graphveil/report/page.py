@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import re
-from datetime import date
 from html import escape
 from typing import Any
 
@@ -19,7 +18,7 @@ from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, interval_chart, spectrum_chart
 from graphveil.report.groups_page import groups_html
-from graphveil.report.page_parts import asset, fill, policy, render_card, render_numbers, render_verdict
+from graphveil.report.page_parts import asset, policy, render_card, render_numbers, render_page
 from graphveil.report.privacy_card import privacy_card
 from graphveil.report.report_data import Content, collect_report_data
 from graphveil.spec.forecast import Forecast
@@ -79,15 +78,9 @@ def report_html(release: Release | GroupedRelease, forecast: Forecast | None = N
     if not isinstance(given[1], Forecast | None):
         raise InvalidParameter.of("forecast", "a gv.Forecast", given[1])
     content, card = collect_report_data(release), privacy_card(release)
-    style, script = asset("page.css"), asset("page.js")
     parts = {
-        "policy": policy(style, script),
-        "style": style,
-        "script": script,
+        "skip": "network",
         "data": _data(content),
-        "title": escape(title or f"Private network of {len(content.names)} variables"),
-        "date": f"{date.today():%-d %B %Y}",
-        "verdict": render_verdict(card),
         "card": render_card(card) + _render_bounds(release, content.columns),
         "numbers": _render_numbers(release, content),
         "notes": _render_notes(content),
@@ -98,9 +91,9 @@ def report_html(release: Release | GroupedRelease, forecast: Forecast | None = N
         "regression": _render_regression(content),
         "centrality": _render_centrality(content),
         "plan": "" if forecast is None else _render_comparison(release, content, forecast),
-        "versions": escape(", ".join(f"{name} {version}" for name, version in sorted(release.versions.items()))),
     }
-    return fill(asset("page.html"), parts)
+    title = title or f"Private network of {len(content.names)} variables"
+    return render_page("page.html", title, card, release.versions, parts, asset("page.js"))
 
 
 def forecast_html(forecast: Forecast) -> str:

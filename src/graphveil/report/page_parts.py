@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
+from datetime import date
 from html import escape
 from importlib.resources import files
 
@@ -10,7 +12,7 @@ from graphveil.recovery.estimate import Estimate
 from graphveil.released.release import Release
 from graphveil.report.privacy_card import PrivacyCard
 
-__all__ = ["asset", "fill", "policy", "render_card", "render_numbers", "render_verdict"]
+__all__ = ["asset", "policy", "render_card", "render_numbers", "render_page"]
 
 
 def asset(name: str) -> str:
@@ -29,7 +31,27 @@ def policy(style: str, script: str) -> str:
     )
 
 
-def render_verdict(card: PrivacyCard) -> str:
+def render_page(
+    body: str, title: str, card: PrivacyCard, versions: Mapping[str, str], parts: dict[str, str], script: str = ""
+) -> str:
+    """A page: what all of them begin with, and the template ``body`` below it, with their marks replaced."""
+    style = asset("page.css")
+    common = {
+        "policy": policy(style, script),
+        "style": style,
+        "script": script,
+        "title": escape(title),
+        "date": f"{date.today():%-d %B %Y}",
+        "verdict": _render_verdict(card),
+        "versions": escape(", ".join(f"{name} {version}" for name, version in sorted(versions.items()))),
+    }
+    page = asset("head.html") + asset(body)
+    for name, text in (common | parts).items():  # no text can hold a mark: every "<" of a name is escaped
+        page = page.replace(f"<!--{name}-->", text)
+    return page
+
+
+def _render_verdict(card: PrivacyCard) -> str:
     """The one sentence."""
     state, verdict = ("private", "Private on the conditions below.") if card.private else ("open", "Not private.")
     return f'<strong class="{state}">{verdict}</strong> {escape(card.headline)}'
@@ -54,10 +76,3 @@ def render_numbers(release: Release, found: Estimate, intervals: EdgeIntervals, 
         ("none" if smallest is None else f"{smallest:.2g}", "partial correlation detected 4 times out of 5"),
     ]
     return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in tiles)
-
-
-def fill(page: str, parts: dict[str, str]) -> str:
-    """A template with its marks replaced."""
-    for name, text in parts.items():  # no text can hold a mark: every "<" of a name is escaped
-        page = page.replace(f"<!--{name}-->", text)
-    return page

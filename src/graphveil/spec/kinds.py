@@ -7,6 +7,7 @@ value: no cell is refused.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -29,7 +30,7 @@ _MOST_RANKED = 2**10  # levels, which are counted in 2¹² cells
 _LARGEST_SCORE = 10.0  # of a normal score: one in 10²³
 
 
-class Kind:
+class Kind(ABC):
     """What the kinds of variables have in common."""
 
     label: str | None
@@ -41,9 +42,9 @@ class Kind:
         return False
 
     @property
+    @abstractmethod
     def nullable(self) -> bool:
         """Whether values may be missing, by declaration."""
-        raise NotImplementedError
 
     @property
     def is_text(self) -> bool:
@@ -60,13 +61,13 @@ class Kind:
         """The numbers that cells can be: those of the levels, or their places where they are text; none for numbers."""
         return ()
 
+    @abstractmethod
     def column_names(self, name: str) -> tuple[str, ...]:
         """Names of the columns that a variable of this name becomes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ends(self) -> list[tuple[float, float]]:
         """Bounds of these columns, in their own units."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
