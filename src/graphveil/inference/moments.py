@@ -5,8 +5,9 @@ f(Σ) is off by tr(WΔ) to first order, W being its gradient. For errors with co
 
     Var tr(WΔ) = 2s tr(WGWG),    Cov(a'Δu, b'Δu) = s [(a'Gb)(u'Gu) + (a'Gu)(b'Gu)].
 
-G is known exactly for privacy noise, and is Σ itself for sampling. Two errors that clipping makes are added to
-privacy's part: single entries may be off, and so may the scale of a column as a whole, by more than noise explains.
+G is known exactly for privacy noise, and is Σ itself for sampling. Three errors that clipping makes are added to
+privacy's part: some directions may have lost more than others (:mod:`graphveil.recovery.uneven_loss`), single entries
+may be off, and so may the scale of a column as a whole, by more than noise explains.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from graphveil.released.release import Release
 __all__ = ["UncertainMoments", "moments_of"]
 
 # Errors of single entries are stated as if none cancelled another, but in sums they do: with a quarter of their
-# variance intervals cover about 95% on the tables of benchmarks/regression_intervals.py, with all of it up to 99%.
+# variance intervals cover 94 to 98% on the tables of benchmarks/regression_intervals.py, with all of it up to 98.6%.
 _UNCANCELLED = 0.25
 
 
@@ -68,14 +69,14 @@ class UncertainMoments:
     @classmethod
     def of(cls, release: Release, estimate: Estimate) -> "UncertainMoments":
         """What an estimate from a release knows."""
-        noisy, covariance = estimate.noisy, estimate.covariance
+        covariance = estimate.covariance
         variance = np.diag(covariance)
-        noise = sum((sd * np.sum(back**2, axis=1) / variance) ** 2 for back, sd in noisy.privacy)
+        noise = sum((sd * np.sum(back**2, axis=1) / variance) ** 2 for back, sd in estimate.noisy.privacy)
         mean_privacy = release.location_noise + np.diag(estimate.location_shift**2)
         per_row = np.sqrt(np.maximum(estimate.location_sd**2 - np.diag(mean_privacy), 0.0) / variance)
         return cls(
             names=release.column_names,
-            noisy=noisy,
+            noisy=estimate.evened,
             location=None if release.location is None else estimate.location,
             location_spread=Spread(covariance * np.outer(per_row, per_row), mean_privacy),
             excess=np.maximum(estimate.relative_sd**2 - noise, 0.0),

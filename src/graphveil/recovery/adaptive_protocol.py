@@ -41,6 +41,7 @@ from graphveil.recovery.column_variances import RoundView, VariancePosterior, se
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
 from graphveil.recovery.shrinkage import Denoised, denoise, positive_upward_biased
+from graphveil.recovery.uneven_loss import UnevenLoss
 from graphveil.released.answers import Answer
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MAX_SQUARE, MomentLayout
@@ -85,6 +86,10 @@ class RoundState:
         Columns whose standard deviation may be off by more than a factor of 1.2.
     denoised : Denoised
         The last round.
+    uneven : UnevenLoss
+        What clipping took from some directions more than from others, in the coordinates of ``whitened``.
+    meeting : (p, p) array
+        The part of ``single`` that rare events have which meet, as far as sampling does not make them look rare.
     """
 
     covariance: Vector
@@ -102,6 +107,8 @@ class RoundState:
     kurtosis: float
     feared: float
     denoised: Denoised
+    uneven: UnevenLoss
+    meeting: Vector
 
     @property
     def noisy(self) -> Vector:
@@ -346,6 +353,9 @@ def _update_estimate(
         kurtosis=min(radius.kurtosis, 1.0) + heavy,
         feared=PROTOCOL.least_feared if relied and not first else 1.0,
         denoised=result,
+        uneven=UnevenLoss.of(radius, p, found.tail, found.tail_sd, found.view.within),
+        # The fourth moment of n Gaussian records has the variance 24/n.
+        meeting=_single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), n),
     )
 
 

@@ -81,6 +81,9 @@ class Estimate:
         Names of the columns, if they have any.
     noisy : NoisyCovariance
         The covariance before denoising, with the law of its noise.
+    evened : NoisyCovariance
+        The same with what clipping took from some directions more than from others, as far as the release tells: what
+        regressions are made of (:mod:`graphveil.recovery.uneven_loss`).
     """
 
     covariance: NDArray[np.float64]
@@ -97,6 +100,7 @@ class Estimate:
     saturated: bool
     columns: tuple[str, ...] | None
     noisy: NoisyCovariance
+    evened: NoisyCovariance
 
     @cached_property
     def collinear(self) -> tuple[tuple[int, ...], ...]:
@@ -221,9 +225,11 @@ def estimate_release(release: Release) -> Estimate:
             _kurtosis(release, estimate) / release.n_kish,
             estimate.single * scale**2,
         )
+        evened = estimate.uneven.give_back(noisy, half[:, None] * estimate.unwhiten, estimate.meeting * scale**2)
         there = np.ones(half.size)
         if release.domain.gaps:
-            noisy, there = complete(noisy, release.observed), np.diag(release.observed)
+            noisy, evened = complete(noisy, release.observed), complete(evened, release.observed)
+            there = np.diag(release.observed)
         shift = half * estimate.shift / there
         return Estimate(
             covariance=noisy.denoised,
@@ -240,6 +246,7 @@ def estimate_release(release: Release) -> Estimate:
             saturated=_fills_norm(release, estimate.covariance, estimate.location),
             columns=release.columns,
             noisy=noisy,
+            evened=evened,
         )
     p, sd = half.size, release.noise_scale
     trace_sd = refined_trace_sd(sd, p) if "trace" in release.answers[-1].values else sd * np.sqrt(p)
@@ -254,6 +261,13 @@ def estimate_release(release: Release) -> Estimate:
     relative_sd = np.hypot(sd / np.diag(result.matrix), counted)
     # The square of a mean that is far from the middle of the bounds is divided by a noisy number too.
     mean = release.moment_center - centre
+    noisy = NoisyCovariance(
+        release.second_moment,
+        ((np.diag(half), sd),),
+        result.matrix * scale,
+        1.0 / release.n_kish,
+        (counted * np.outer(mean, mean)) ** 2 if counted else 0.0,
+    )
     return Estimate(
         covariance=result.matrix * scale,
         location=_clamp_to_bounds(release, release.moment_center),
@@ -268,13 +282,8 @@ def estimate_release(release: Release) -> Estimate:
         unresolved=result.unresolved,
         saturated=_fills_norm(release, result.matrix, (release.moment_center - centre) / half),
         columns=release.columns,
-        noisy=NoisyCovariance(
-            release.second_moment,
-            ((np.diag(half), sd),),
-            result.matrix * scale,
-            1.0 / release.n_kish,
-            (counted * np.outer(mean, mean)) ** 2 if counted else 0.0,
-        ),
+        noisy=noisy,
+        evened=noisy,  # one round clips nothing but what is beyond the bounds
     )
 
 
@@ -320,6 +329,13 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
         saturated=_fills_norm(release, covariance / np.outer(half, half), (release.moment_center - centre) / half),
         columns=release.columns,
         noisy=NoisyCovariance(noisy, privacy, covariance, sampling, single),
+        evened=NoisyCovariance(
+            release.between_sites + sum(w * found.evened.matrix for w, found in zip(weights, parts, strict=True)),
+            tuple((b, w * sd) for w, found in zip(weights, parts, strict=True) for b, sd in found.evened.privacy),
+            covariance,
+            sampling,
+            sum(w**2 * found.evened.single for w, found in zip(weights, parts, strict=True)),
+        ),
     )
 
 
