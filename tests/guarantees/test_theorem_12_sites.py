@@ -183,7 +183,10 @@ REFUSED = {
     ),
     "bounds": (lambda: [other(), other(domain=gv.Domain(columns=list("abcd"), bounds=(-5, 5)))], "bounds of release 1"),
     "mean": (lambda: [other(), other(assume_centered=True)], "differ in augment"),
-    "labels": (lambda: [site((ROWS[:2000], ["x"] * 2000), labels=gv.Labels(["x"]))] * 2, "has labels appended"),
+    "labels": (
+        lambda: [site((ROWS[:2000], ["x"] * 2000), labels=gv.Labels(["x"])), site(ROWS[2000:], adaptive=False)],
+        "differ in augment",
+    ),
     "the paper's": (lambda: [other(assume_centered=True, mechanism="paper")] * 2, "paper's noise"),
     "merged": (lambda: [other(), gv.merge_releases(sites())], "merged already"),
     "twice": (lambda: [other()] * 2, "is given twice"),

@@ -1,6 +1,7 @@
 """Linear discriminant analysis, private end to end: the paper's classifier, from one release."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,35 +12,46 @@ from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
+from graphveil.recovery.class_moments import (
+    ONE_ROUND_NORM,
+    classes_from_columns,
+    classes_from_sums,
+    one_round_is_enough,
+)
 from graphveil.recovery.diagnostics import low_n_eff_warning
 from graphveil.recovery.estimate import estimate_release
+from graphveil.recovery.protocol import ProtocolInputs
 from graphveil.released.release import Release
 from graphveil.rows.class_indicators import append_class_indicators
+from graphveil.rows.sources import open_source
 from graphveil.spec.augmentation import Labels
+from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
+from graphveil.spec.quantization import RowGrid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["PrivateLDA"]
 
-_LEAST_SHARE = 0.01  # of a class: noise may say that there is none
-
 
 class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Linear discriminant analysis under differential privacy: class shares, class means and scatter in one release.
 
-    The labels are added to the rows as indicator columns, and the mean and covariance of all columns are released
-    together, in adaptive rounds and with one charge. Class shares are the means of the indicators, class means follow
-    from their covariance with the other columns, and the scatter within classes is what the indicators do not explain:
-    the inverse of a block of the precision matrix.
+    With many records, labels are added to the rows as indicator columns, and the mean and covariance of all columns are
+    released together, in adaptive rounds. Class shares are the means of the indicators, class means follow from their
+    covariance with the other columns, and the scatter within classes is what the indicators do not explain: the inverse
+    of a block of the precision matrix. With few records, as public numbers tell, one round releases class counts, class
+    means and the second moment of the rows, shortened to 0.6 times the norm that their bounds allow. Either way it is
+    one charge.
 
     Parameters
     ----------
     epsilon, delta : float
         The guarantee, against replacing all rows of one person, labels included.
     classes : sequence of str, int or bool
-        The declared classes, never read off the data. A row with another label counts in equal parts for all.
+        The declared classes, never read off the data. A row with another label counts in equal parts for
+        all of them, or in one round for none.
     bounds : pair (lower, upper) or mapping
         What a value can be, from public knowledge; each a number or one per column.
     rows_per_person, ledger, dataset, key, random_state
@@ -122,33 +134,40 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
                 "PrivateLDA needs bounds=(lower, upper): what each column can be, from public knowledge."
             )
         domain = Domain(bounds=self.bounds, rows_per_person=self.rows_per_person)
-        source, wide = append_class_indicators((X, y), domain, labels)
-        made = release(source, **(self._release_options() | {"domain": wide}))
-        return self.fit_release(made)
+        rows = open_source((X, y), domain, labels)
+        domain, options = domain.resolve(rows.columns, rows.n_features), self._release_options()
+        if self._asks_once(domain, rows.count()):
+            options["domain"] = replace(domain, data_norm=ONE_ROUND_NORM * domain.radius)
+            return self.fit_release(release(rows, **options, labels=replace(labels, weight=1.0), adaptive=False))
+        rows, options["domain"] = append_class_indicators(rows, domain, labels)
+        return self.fit_release(release(rows, **options))
+
+    def _asks_once(self, domain: Domain, n_samples: int) -> bool:
+        """Whether labels are released beside the rows, in one round; from public numbers."""
+        if domain.gaps or domain.wants_scores:  # only adaptive rounds can release these
+            return False
+        columns, mu = domain.require_n_features() + len(self.classes) - 1, Budget(self.epsilon, self.delta).mu
+        facts = (columns, n_samples, RowGrid.of(domain, None), domain.radius, mu, self.rows_per_person)
+        return one_round_is_enough(ProtocolInputs(*facts, centred=False))
 
     def _estimate(self, release: Release) -> None:
         labels = self._check_labels()
-        extra = len(labels.classes) - 1
-        found = estimate_release(release)
+        if isinstance(release.augment, Labels):
+            if release.augment.classes != labels.classes:
+                raise InvalidParameter.of(
+                    "classes", f"those of this release, {release.augment.classes}", labels.classes
+                )
+            found = classes_from_sums(release)
+        else:
+            if len(release.column_names) < len(labels.classes):
+                rule = f"at most {len(release.column_names)} classes, for this release"
+                raise InvalidParameter.of("classes", rule, len(labels.classes))
+            found = classes_from_columns(estimate_release(release), len(labels.classes))
         for caution in low_n_eff_warning(release, found):  # a column that drowns does no harm to a classifier
             warn_caller(caution, PrivacyWarning)
-        p = len(found.precision) - extra
-        if p < 1:
-            raise InvalidParameter.of(
-                "classes", f"fewer than {len(found.precision)} classes, for this release", extra + 1
-            )
-        shares = found.location[p:]
-        shares = np.clip(np.append(shares, 1.0 - shares.sum()), _LEAST_SHARE, 1.0)
-        self.priors_ = shares / shares.sum()
-        # cov(x, indicator of k) = share_k (mean_k - mean); the last class makes the sum zero.
-        pulls = found.covariance[:p, p:].T
-        pulls = np.vstack([pulls, -pulls.sum(axis=0)])
         self.classes_ = np.array(labels.classes)
-        self.means_ = found.location[:p] + pulls / self.priors_[:, None]
-        self.precision_ = found.precision[:p, :p]
-        covariance = np.linalg.inv(self.precision_)
-        self.covariance_ = (covariance + covariance.T) / 2.0
-        self.location_, self.n_eff_ = found.location[:p], found.n_eff
+        self.priors_, self.means_, self.location_ = found.shares, found.means, found.location
+        self.covariance_, self.precision_, self.n_eff_ = found.covariance, found.precision, found.n_eff
         self.coef_ = self.means_ @ self.precision_
         self.intercept_ = np.log(self.priors_) - 0.5 * np.einsum("kj,kj->k", self.coef_, self.means_)
 

@@ -9,6 +9,7 @@ from graphveil.recovery.column_variances import TOLERATED
 from graphveil.released.release import Release
 
 if TYPE_CHECKING:
+    from graphveil.recovery.class_moments import ClassMoments
     from graphveil.recovery.estimate import Estimate
 
 __all__ = ["DROWNED", "diagnostics", "low_n_eff_warning", "warnings_for"]
@@ -48,7 +49,7 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
     return said
 
 
-def low_n_eff_warning(release: Release, found: "Estimate") -> list[str]:
+def low_n_eff_warning(release: Release, found: "Estimate | ClassMoments") -> list[str]:
     """A warning if a release has fewer effective records than columns."""
     p = len(found.covariance)
     if found.n_eff >= p:

@@ -217,12 +217,37 @@ class MergedRelease(Release):
     @property
     def noise_scale(self) -> float:
         """Standard deviation σ of the noise of the weighted mean, in the units of the sites' last rounds."""
-        return float(np.linalg.norm(self.weights * [part.noise_scale for part in self.parts]))
+        return self._noise_of_average([part.noise_scale for part in self.parts])
 
     @property
     def n_eff(self) -> float:
         """Number of noise-free rows that would give an equally accurate estimate."""
         return float(1.0 / np.sum(self.weights**2 / [part.n_eff for part in self.parts]))
+
+    @property
+    def class_counts(self) -> Vector | None:
+        """Noisy number of rows of each class at all sites, or None without labels."""
+        counts = [part.class_counts / part.n_samples for part in self.parts if part.class_counts is not None]
+        return self.n_samples * self._average(counts) if counts else None
+
+    @property
+    def class_counts_sd(self) -> float:
+        """Standard deviation of the noise of :attr:`class_counts`; 0 without labels."""
+        return self.n_samples * self._noise_of_average([part.class_counts_sd / part.n_samples for part in self.parts])
+
+    @property
+    def class_sums(self) -> Matrix | None:
+        """Weighted mean of the sites' noisy sums of the scaled rows of each class, or None without labels."""
+        sums = [part.class_sums for part in self.parts if part.class_sums is not None]
+        return self._average(sums) if sums else None
+
+    @property
+    def class_sums_sd(self) -> float:
+        """Standard deviation of the noise of each entry of :attr:`class_sums`; 0 without labels."""
+        return self._noise_of_average([part.class_sums_sd for part in self.parts])
+
+    def _noise_of_average(self, sds: Sequence[float]) -> float:
+        return float(np.linalg.norm(self.weights * sds))
 
     def _average(self, values: Sequence[Vector]) -> Vector:
         return np.asarray(np.tensordot(self.weights, np.stack(values), axes=1))
@@ -289,11 +314,6 @@ def _check_alike(parts: tuple[Release, ...]) -> None:
     for number, part in enumerate(parts):
         if isinstance(part, MergedRelease):
             raise InvalidParameter(f"release {number} is merged already: give the releases that it was made of.")
-        if isinstance(part.augment, Labels):
-            raise InvalidParameter(
-                f"release {number} has labels appended. Releases of gv.PrivateLDA have them as columns and can be "
-                f"merged."
-            )
         if part.domain.weight is not None:
             raise InvalidParameter(f"release {number} is of weighted records, which cannot be merged yet.")
         if part.event.mechanism != "default":
@@ -305,6 +325,9 @@ def _check_alike(parts: tuple[Release, ...]) -> None:
                     "order and bounds before they release."
                 )
         if part.augment != parts[0].augment:
-            raise InvalidParameter(f"release {number} and release 0 differ in augment: both need the mean, or none.")
+            advice = "both need the mean, or none, or the same labels."
+            if Labels in (type(part.augment), type(parts[0].augment)):
+                advice += " gv.PrivateLDA releases labels as columns where a site has many records."
+            raise InvalidParameter(f"release {number} and release 0 differ in augment: {advice}")
     if len({part.checksum for part in parts}) < len(parts):
         raise InvalidParameter("a release is given twice: its people would count twice.")

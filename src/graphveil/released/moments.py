@@ -182,14 +182,30 @@ class NoisyMoments:
         return np.asarray(self.n_samples * corner / self._constant**2)
 
     @property
+    def class_counts_sd(self) -> float:
+        """Standard deviation of the noise of :attr:`class_counts`; 0 without labels."""
+        return self.n_samples * self.noise_scale / self._constant**2 if isinstance(self.augment, Labels) else 0.0
+
+    @property
+    def class_sums(self) -> Matrix | None:
+        """Noisy sums of the scaled rows of each class, a row each, divided by the number of all rows; or None."""
+        p = self.scaling[1].size
+        return np.asarray(self._moments[:p, p:].T / self._constant) if isinstance(self.augment, Labels) else None
+
+    @property
+    def class_sums_sd(self) -> float:
+        """Standard deviation of the noise of each entry of :attr:`class_sums`; 0 without labels."""
+        return self._mean_sd if isinstance(self.augment, Labels) else 0.0
+
+    @property
     def class_locations(self) -> Matrix | None:
         """Noisy class means, a row each, NaN where the noisy count is not positive; None without labels."""
-        counts = self.class_counts
-        if counts is None:
+        counts, sums = self.class_counts, self.class_sums
+        if counts is None or sums is None:
             return None
         centre, half = self.scaling
         share = np.where(counts > 0, counts, np.nan) / self.n_samples
-        return np.asarray(centre + half * (self._moments[: half.size, half.size :].T / self._constant / share[:, None]))
+        return np.asarray(centre + half * (sums / share[:, None]))
 
     # ------------------------------------------------------------------ mechanism units
     @cached_property
