@@ -17,21 +17,21 @@ def radius(lost=0.03, gaussian=0.01):
 
 
 def test_without_a_tail_all_of_it_may_be_missing_from_one_of_the_directions():
-    found = UnevenLoss.of(radius(), P, None, 0.0, 0.0)
+    found = UnevenLoss.of(radius(), 0.0, P, None, 0.0, 0.0)
     losses = np.r_[P * 0.02, np.zeros(P - 1)]  # whichever direction it is
     assert found.sd == pytest.approx(losses.std())
     assert not found.matrix.any()
-    assert UnevenLoss.of(radius(lost=0.005), P, None, 0.0, 0.0).sd == 0.0, "Gaussian rows lose evenly"
-    assert UnevenLoss.of(radius(), 1, None, 0.0, 0.0).sd == 0.0, "there is one direction only"
+    assert UnevenLoss.of(radius(), 0.025, P, None, 0.0, 0.0).sd == 0.0, "Gaussian rows lose evenly"
+    assert UnevenLoss.of(radius(), 0.0, 1, None, 0.0, 0.0).sd == 0.0, "there is one direction only"
 
 
 def test_a_tail_without_noise_says_it_all_and_one_that_is_all_noise_nothing():
     tail = np.diag([0.1, 0.02, 0.0, 0.0, 0.0])
-    clear = UnevenLoss.of(radius(), P, tail, 1e-9, 0.024)
+    clear = UnevenLoss.of(radius(), 0.0, P, tail, 1e-9, 0.024)
     assert clear.sd < 1e-8
     assert np.diag(clear.matrix) == pytest.approx(0.03 / 0.024 * (np.diag(tail) - 0.024))
     assert np.trace(clear.matrix) == pytest.approx(0.0, abs=1e-12)
-    vague = UnevenLoss.of(radius(), P, tail, 1e6, 0.024)
+    vague = UnevenLoss.of(radius(), 0.0, P, tail, 1e6, 0.024)
     assert vague.sd == pytest.approx(np.sqrt(P - 1) * 0.02, rel=1e-6)
     assert np.abs(vague.matrix).max() < 1e-9
 

@@ -353,7 +353,7 @@ def _update_estimate(
         kurtosis=min(radius.kurtosis, 1.0) + heavy,
         feared=PROTOCOL.least_feared if relied and not first else 1.0,
         denoised=result,
-        uneven=UnevenLoss.of(radius, p, found.tail, found.tail_sd, found.view.within),
+        uneven=UnevenLoss.of(radius, float(missing.mean()), p, found.tail, found.tail_sd, found.view.within),
         # The fourth moment of n Gaussian records has the variance 24/n.
         meeting=_single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), n),
     )

@@ -1,11 +1,12 @@
 """What clipping took from some directions more than from others.
 
-Clipping takes the mean share ℓ of the second moment of whitened rows, which is given back to all directions alike. Of
-that, Gaussian rows would lose g, evenly. The rest, x = ℓ − g, may be missing from one direction: a few rows that are
-far out where one column is not explained by the others, of all p directions the one in which that column's regression
-has its residuals. Its R² is then too large, and its coefficients are off.
+What clipping takes from one column more than from others is given back to that column
+(:mod:`graphveil.recovery.column_variances`), and what is left, the mean share ℓ of the second moment of whitened rows,
+to all directions alike. Of that, Gaussian rows would lose g, evenly. The rest, x = ℓ − g, may be missing from one
+direction: a few rows that are far out where one column is not explained by the others, of all p directions the one in
+which that column's regression has its residuals. Its R² is then too large, and its coefficients are off.
 
-All that the norms tell of the losses of p orthogonal directions is that none is negative and that they add up to px.
+All that is known of the losses of p orthogonal directions is that none is negative and that they add up to px.
 Among all laws of a loss with the mean x within [0, px], the one with the largest variance, τ² = (p − 1)x², has all of
 it in one direction, any of them as likely as the others. The clipped tail T, where it was asked for, shows the losses
 with noise s, of the form of all moments here. Both together say that, beside ℓ, a direction has lost
@@ -42,9 +43,14 @@ class UnevenLoss:
     sd: float
 
     @classmethod
-    def of(cls, radius: Radius, p: int, tail: Matrix | None, tail_sd: float, within: float) -> "UnevenLoss":
-        """From what the norms say, and from the clipped tail, which has the share ``within`` of the second moment."""
-        prior = (p - 1) * max(radius.lost - radius.gaussian, 0.0) ** 2
+    def of(
+        cls, radius: Radius, explained: float, p: int, tail: Matrix | None, tail_sd: float, within: float
+    ) -> "UnevenLoss":
+        """From what norms say was lost, of which columns that lost more than others explain a share, and from the tail.
+
+        Both ``explained`` and ``within``, which the tail has of the loss, are shares of the second moment.
+        """
+        prior = (p - 1) * max(radius.lost - explained - radius.gaussian, 0.0) ** 2
         if tail is None or within <= 0.0 or prior == 0.0:
             return cls(np.zeros((p, p)), float(np.sqrt(prior)))
         beyond = radius.lost / within  # what lies farther out than the tail is taken to be distributed as it is
