@@ -8,8 +8,10 @@ import pytest
 from playwright.sync_api import expect
 
 import graphveil as gv
+from graphveil.planning import rehearsal
+from graphveil.planning.closed_form import foresee
 from graphveil.studio.demo import demo_session
-from graphveil.studio.jobs import ReleaseJob
+from graphveil.studio.jobs import RehearsalJob, ReleaseJob
 from graphveil.studio.server import StudioServer
 from helpers.studios import BOUNDS, CANARY, Studio, draft, write_table
 
@@ -99,18 +101,23 @@ def test_a_newcomers_path(studio, visit, table, keep, capfd):
     assert gv.Release.load(next(opened.folder.glob("*.release"))).n_samples == 4000
 
 
-@pytest.fixture
-def go_on(monkeypatch):
-    """Releases stop in the middle of their first pass until this is set: however fast the machine, a test sees it."""
-    event, count = threading.Event(), ReleaseJob._count
+def hold(monkeypatch, job):
+    """Jobs of a kind stop when they first say how far they are until this is set: a fast machine is seen at it too."""
+    event, count = threading.Event(), job._count
 
-    def count_and_wait(job, rows):
-        count(job, rows)
+    def count_and_wait(job, *done):
+        count(job, *done)
         assert event.wait(120)
 
-    monkeypatch.setattr(ReleaseJob, "_count", count_and_wait)
+    monkeypatch.setattr(job, "_count", count_and_wait)
     yield event
     event.set()
+
+
+@pytest.fixture
+def go_on(monkeypatch):
+    """Releases stop in the middle of their first pass until this is set."""
+    yield from hold(monkeypatch, ReleaseJob)
 
 
 def test_reloads_and_double_clicks_charge_once(studio, visit, tmp_path, go_on):
@@ -204,7 +211,14 @@ def test_the_keyboard_is_enough(studio, visit, tmp_path):
     assert opened.charges == 1
 
 
-def test_paste_and_import(studio, visit, tmp_path):
+@pytest.fixture
+def go_on_rehearsing(monkeypatch):
+    """Rehearsals stop at their first part until this is set, and take no time then: the formula stands in for each."""
+    monkeypatch.setattr(rehearsal, "rehearse", lambda case, replications: foresee(case))
+    yield from hold(monkeypatch, RehearsalJob)
+
+
+def test_paste_import_and_rehearse(studio, visit, tmp_path, go_on_rehearsing):
     page = visit(studio(write_table(tmp_path / "patients.csv", 50)))
     at(page, "columns")
     page.get_by_text("Paste from a spreadsheet").click()
@@ -244,6 +258,16 @@ def test_paste_and_import(studio, visit, tmp_path):
     page.get_by_role("button", name="These are the columns").click()
     at(page, "budget")
     expect(page.locator("#columns .summary")).to_contain_text("people are told apart by name")
+    page.get_by_label("About how many people").fill("400")
+    expect(page.locator("#guess")).to_have_text("54.8%")  # the forecast has come: from now on nothing is cleared
+    rehearse = page.get_by_role("button", name="Rehearse on simulated records")
+    rehearse.click()
+    expect(page.get_by_label("Rehearsal")).to_be_visible()
+    expect(rehearse).to_be_disabled()
+    go_on_rehearsing.set()
+    expect(page.locator("#rehearsed")).to_contain_text(re.compile("Rehearsed: as good as [0-9.]+ noise-free records"))
+    expect(page.get_by_label("Rehearsal")).to_be_hidden()
+    expect(rehearse).to_be_enabled()
 
 
 CHECKS = Path(__file__).with_name("readable.js").read_text(encoding="utf-8")
