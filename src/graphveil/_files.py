@@ -71,7 +71,7 @@ def check_output(path: "str | os.PathLike[str]", content: bytes | None, like: "r
     there = target.read_bytes() if content is not None and found.st_size == len(content) else _head(target)
     if there != content and (like is None or not like.match(there)):
         raise InvalidParameter(
-            f"{name} already exists and is not overwritten: {_describe(there)}. Choose another output."
+            f"{name} already exists and is not overwritten: {_describe(there, like)}. Choose another output."
         )
     return target
 
@@ -119,11 +119,13 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _describe(head: bytes) -> str:
+def _describe(head: bytes, like: "re.Pattern[bytes] | None") -> str:
     if head.startswith(_SQLITE):
         return "it is a database, perhaps a ledger"
     if head.startswith(b"graphveil-release "):
         return "it holds another release, which was paid for"
+    if like is None:
+        return "what it holds would be lost"
     return "it is not an earlier file of this kind"
 
 

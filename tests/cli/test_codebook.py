@@ -19,6 +19,9 @@ def test_a_template_has_names_and_types_and_no_value(graphveil, table, tmp_path)
     lines = written.split("[columns]\n")[1].splitlines()
     expected = ['age = ["?", "?"]', 'ward = { levels = ["?"] }', "smoker = { levels = [false, true] }"]
     assert lines == [*expected, "# when: neither numbers nor text"]
+    (tmp_path / "codebook.toml").write_text("filled in")
+    refused = graphveil("codebook", "template", table, "-o", tmp_path / "codebook.toml")
+    assert "already exists and is not overwritten: what it holds would be lost" in refused.err
     assert "secret" not in written
 
 
@@ -33,6 +36,10 @@ def test_check_says_what_is_there_and_spends_nothing(graphveil, table, tmp_path)
     assert "Not described, and not released: smoker, when." in said.out
     assert "No source says how these are known: age." in said.out
     assert "secret" not in said.out
+    assert "weights" not in said.out
+    book.write_text('rows_per_person = 1\nweight = {column = "age", largest = 8}\n[columns]\nsmoker = [0, 1]\n')
+    said = graphveil("codebook", "check", book, table)
+    assert "to plan, divide their number by 8 over the mean weight first" in said.out
     book.write_text("rows_per_person = 1\n[columns]\nward = {levels = [1, 2]}\n")
     refused = graphveil("codebook", "check", book, table)
     assert refused.code == 1

@@ -84,10 +84,15 @@ def test_groups_are_released_for_one_charge_and_compared(graphveil, tmp_path):
     (tmp_path / "bounds.toml").write_text("rows_per_person = 1\n[bounds]\nx = [-5, 8]\ny = [-5, 5]\n")
     assert graphveil("ledger", "create", "d", "--epsilon", 2, "--delta", 1e-6).code == 0
     ask = ("release", "t.parquet", "--epsilon", 2, "--delta", 1e-6, "--bounds", "bounds.toml", "--dataset", "d")
-    said = graphveil(*ask, "--by", "ward=1,2", "-o", "t.release", "--json")
+    ask += ("--by", "ward=1,2", "--key", "k")
+    said = graphveil(*ask, "-o", "t.release", "--json")
     assert said.code == 0, said.text
     assert said.json["release"] == "t.release"
     assert said.json["releases"] == ["t-1.release", "t-2.release"]
+    assert [found["group"] for found in said.json["groups"]] == ["ward = 1", "ward = 2"]
+    again = graphveil(*ask, "-o", "t.release").out
+    assert "ward = 1: as good as" in again
+    assert "ward = 2: as good as" in again
     assert graphveil("report", "t.release", "-o", "groups.html").code == 0
     assert "2 compared with 1" in (tmp_path / "groups.html").read_text()
     assert "who belongs to which group is public" in said.json["guarantee"]

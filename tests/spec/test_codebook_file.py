@@ -62,6 +62,11 @@ def test_the_caller_counts_more_than_the_file(tmp_path):
         ("rows_per_person = 1\n[columns]\na = {low = 1, high = 2, colour = 3}\n", "and nothing else"),
         ("rows_per_person = 1\n[columns]\na = {low = 1, high = 0}\n", "'a': .*low < high"),
         ("rows_per_person = 1\n[columns]\na = {levels = [1, 2], ordered = 3}\n", "ordered must be True or False"),
+        ('person = "a"\n[columns]\na = ["?", "?"]\nb = [0, 1]\n', "column 'a' says whose record it is"),
+        (
+            'rows_per_person = 1\nweight = {column = "a", largest = 1}\n[columns]\na = ["?", "?"]\nb = [0, 1]\n',
+            "column 'a' holds the weights, and is not released",
+        ),
         ("{", "not a JSON file"),
         ("{}", "no table schema"),
         ('{"fields": []}', "no fields"),

@@ -108,5 +108,8 @@ def check(
             echo(out, f"Not described, and not released: {', '.join(left)}.")
         if silent:
             echo(out, f"No source says how these are known: {', '.join(silent)}.")
+        if domain.weight is not None:
+            largest = f"{domain.weight.largest:g}"
+            echo(out, f"Records have weights: to plan, divide their number by {largest} over the mean weight first.")
 
     emit(as_json, facts, show)

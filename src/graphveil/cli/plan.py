@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 _BAR = 28
+_RECORDS = (
+    "Number of records; of people, where a column tells whose they are. With survey weights, divided by the largest "
+    "weight over the mean one."
+)
 _OPTIONS = {"n": "--records", "p": "--variables"}  # where the command line has another name for a parameter
 _FORECAST = re.compile(rb'\{"bounds_in_sd": ')
 
 
 @command
 def plan(
-    records: Annotated[int, WholeNumber(help="Number of records; of people, where a column tells whose they are.")],
+    records: Annotated[int, WholeNumber(help=_RECORDS)],
     variables: Annotated[int, WholeNumber(help="Number of columns.")],
     epsilon: Annotated[float, Number(help="ε that would be spent.")],
     delta: Annotated[float, Number(help="δ that would be spent.")],
@@ -115,6 +119,9 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
         table.add_row()
     console.print(table)
     source = "Rehearsed on simulated records" if forecast.rehearsed else "By a formula; --rehearse is nearer the truth"
-    console.print(f"{source}. For Gaussian records and sparse networks; skewed columns and rare events do worse.")
+    console.print(
+        f"{source}. For Gaussian records and sparse networks; skewed columns and rare events do worse, and "
+        "weights and missing values are not counted."
+    )
     for path in written:
         echo(console, f"Written: {path}")

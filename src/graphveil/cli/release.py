@@ -125,6 +125,8 @@ def release(
             if account is not None:
                 facts["remaining"] = account.remaining()
             found = [_judge(part) for part in parts]
+            if groups is not None:
+                found = [{"group": name} | each for name, each in zip(made.event.groups, found, strict=True)]
             facts |= found[0] if groups is None else {"groups": found}
             emit(as_json, facts, lambda out: _say(out, made, _describe(facts, paths)), kept=True)
     if paths != outputs:
@@ -257,6 +259,15 @@ def _save(made: "Release | GroupedRelease", output: Path, account: _Account | No
     return refuge
 
 
+def _describe_worth(found: dict[str, Any]) -> str:
+    """How good a release is, of which group where there are several; nothing, where that could not be judged."""
+    if found["n_eff"] is None:
+        return ""
+    which = f"{one_line(found['group'])}: as" if "group" in found else "As"
+    said = f"\n{which} good as {found['n_eff']:,.0f} noise-free records. {' '.join(map(one_line, found['cautions']))}"
+    return said.rstrip()
+
+
 def _describe(facts: dict[str, Any], paths: list[Path]) -> str:
     from graphveil.spec.rounding import format_exact, format_round_down
 
@@ -268,9 +279,5 @@ def _describe(facts: dict[str, Any], paths: list[Path]) -> str:
         count = (
             f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {format_exact(left['delta'])}."
         )
-    worth = "".join(
-        f"\nAs good as {each['n_eff']:,.0f} noise-free records. {' '.join(map(one_line, each['cautions']))}".rstrip()
-        for each in facts.get("groups", [facts])
-        if each["n_eff"] is not None
-    )
+    worth = "".join(map(_describe_worth, facts.get("groups", [facts])))
     return f"\nReleased to {', '.join(map(str, paths))}; everything from here on is free.{count}{worth}"

@@ -48,7 +48,8 @@ def plan(
     Parameters
     ----------
     n : int
-        Number of records; of people, where a column will tell whose record it is.
+        Number of records; of people, where a column will tell whose record it is. With survey weights, divided by the
+        largest weight over the mean one.
     p : int
         Number of variables.
     budget : Budget

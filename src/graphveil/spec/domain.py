@@ -200,6 +200,10 @@ class Domain(Record):
                 "what is rows_per_person, the most records that any one person has? It is protected as a whole. (Or "
                 "give the column that says whose record it is: person.)"
             )
+        weights = getattr(found.get("weight"), "column", None)
+        for name, what in ((found.get("person"), "says whose record it is"), (weights, "holds the weights")):
+            if name in found["columns"]:
+                raise InvalidParameter(f"column {name!r} {what}, and is not released: leave it out of the columns.")
         return cls(**found | {"columns": parse_columns(found["columns"])})
 
     def resolve(self, columns: Sequence[str] | None, n_features: int) -> "Domain":
