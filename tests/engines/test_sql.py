@@ -143,7 +143,7 @@ def test_the_longest_statement_is_as_long_as_expected():
     p = 14
     columns = [Column(f"c{j}", "decimal", "numeric") for j in range(p)]
     query = sqlglot.parse_one("select * from visits")
-    domain = gv.Domain(bounds=(-1.2345678901234567e-130, 7.654321098765432e-130), person="id")
+    domain = gv.Domain(bounds=(-1.2345678901234567e-58, 7.654321098765432e-58), person="id")
     domain = domain.resolve([column.name for column in columns], p)
     space, encoder = RowSpace.of(domain, Constant(), None, 10), Encoder(domain, None, shift=True)
     integers = np.full((p, p), -np.floor(2.0**30.9 / np.sqrt(p)))
