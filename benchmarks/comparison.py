@@ -1,4 +1,4 @@
-"""Does gv.compare find differences, and only real ones? python benchmarks/comparison.py [--reps 60]
+"""Does gv.compare find differences, and only real ones? python benchmarks/comparison.py [--reps 60] [--power 200]
 
 Pairs of releases of Gaussian rows with public bounds, δ = 1e-6. First both groups have one distribution, so that every
 selected difference is false. Then the second group has one more edge, as strong as `smallest_difference` promises to be
@@ -54,7 +54,9 @@ def share(hits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--reps", type=int, default=60)
-    reps = parser.parse_args().reps
+    parser.add_argument("--power", type=int, default=200, help="pairs with a difference")
+    options = parser.parse_args()
+    reps = options.reps
     warnings.simplefilter("ignore", gv.exceptions.PrivacyWarning)
     table = []
     for graph, p, n, epsilon in CELLS:
@@ -64,7 +66,7 @@ def main():
         smallest = float(np.median([one.smallest_difference for one in found]))
         other, pair = with_one_more_edge(theta, smallest)
         place = list(zip(*np.triu_indices(p, 1), strict=True)).index(pair)
-        again = [compare(theta, other, n, epsilon, 1000 + seed) for seed in range(reps)]
+        again = [compare(theta, other, n, epsilon, 1000 + seed) for seed in range(options.power)]
         power = share([one.partial_correlations.p_value[place] < 0.05 for one in again if one.reason is None])
         for kind in KINDS:
             parts = [next(part for part in one.kinds if part.what == kind) for one in found]

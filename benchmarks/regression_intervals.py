@@ -17,7 +17,7 @@ import surveys
 import graphveil as gv
 
 RESULTS = Path(__file__).parent / "results" / "regression_intervals.csv"
-KINDS = ["coefficients", "intercept", "r_squared", "prediction", "mean", "sd", "correlation"]
+KINDS = ["coefficients", "intercept", "r_squared", "prediction", "mean", "sd", "correlation", "loading"]
 FIELDS = ["rows", "n", "p", "epsilon", "n_eff", "given", *KINDS, "std_err_ratio"]
 POPULATION = 1_000_000
 CELLS = [
@@ -127,6 +127,10 @@ def judge(rows, low, high, matrix, mean, epsilon, seed):
     hits["sd"] += [*((columns.sd_lower <= sd) & (sd <= columns.sd_upper))[columns.sd_lower.notna()]]
     upper, r = np.triu_indices(p, 1), matrix / np.outer(sd, sd)
     hits["correlation"] += [*((pairs.lower <= r) & (r <= pairs.upper))[upper]]
+    found, (values, vectors) = gv.components(made), np.linalg.eigh(r)
+    loadings = (vectors * np.sqrt(values))[:, ::-1]
+    loadings = loadings * np.sign(np.sum(loadings * found.loadings, axis=0))  # either sign is right
+    hits["loading"] += [*((found.lower <= loadings) & (loadings <= found.upper))[np.isfinite(found.loadings_sd)]]
     covered = [np.mean(hits[kind]) if hits[kind] else np.nan for kind in KINDS]
     return [made.n_eff, np.mean(given), *covered, np.median(ratios) if ratios else np.nan]
 
