@@ -22,7 +22,7 @@ LAYERS = [
     {"spec"},
     {"_network_plot"},
     {"_files", "_interval_plot", "_linalg", "_memory", "_validation"},
-    {"exceptions", "_compiled", "_graph_layout", "_html", "_random", "_tables", "_threads", "_typing"},
+    {"exceptions", "_compiled", "_graph_layout", "_html", "_packages", "_random", "_tables", "_threads", "_typing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil._html import facts_html
+from graphveil._packages import import_package
 from graphveil.exceptions import InvalidParameter
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
@@ -159,7 +160,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 
     def to_frame(self) -> "pd.DataFrame":
         """Partial correlations as a table with the columns' names (needs pandas)."""
-        pandas = _import_package("pandas", "to_frame")
+        pandas = import_package("pandas", "to_frame")
         return pandas.DataFrame(self.partial_correlations_, index=self._names(), columns=self._names())
 
     def to_networkx(self, threshold: float = 0.0) -> "networkx.Graph":
@@ -167,7 +168,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 
         A category of three levels or more is one node, and its edges have strengths without a sign.
         """
-        networkx = _import_package("networkx", "to_networkx")
+        networkx = import_package("networkx", "to_networkx")
         names, weights = self._associations()
         graph = networkx.Graph()
         graph.add_nodes_from(names)
@@ -209,12 +210,3 @@ def to_numbers(X: Any) -> "NDArray[np.float64]":
     raise InvalidParameter(
         f"X must contain only numbers, in rows of equal length ({kind}). Its values are not repeated here."
     )
-
-
-def _import_package(package: str, method: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(package)
-    except ImportError:
-        raise ImportError(f"{method} needs {package}: pip install {package}") from None

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil import _validation
+from graphveil._packages import import_package
 from graphveil._random import generator_for
 from graphveil._tables import Table
 from graphveil._typing import Matrix, Vector
@@ -109,7 +110,7 @@ class Centrality:
 
     def to_frame(self) -> Any:
         """A data frame with a row for each measure and variable, the most central first. Needs pandas."""
-        import pandas as pd
+        pd = import_package("pandas", "to_frame")
 
         parts = []
         for name, measure in self.measures.items():

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from graphveil import _validation
 from graphveil._html import facts_html
 from graphveil._network_plot import Panel, common_places, plot_networks
+from graphveil._packages import import_package
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.inference.differences import (
@@ -129,7 +130,7 @@ class Comparison:
 
         A category has a row of its own; those of its levels ("mean of a level") have no q-value, and none ``differs``.
         """
-        import pandas as pd
+        pd = import_package("pandas", "to_frame")
 
         parts = []
         for kind in self.all_numbers:

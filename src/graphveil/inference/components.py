@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphveil import _validation
+from graphveil._packages import import_package
 from graphveil._random import generator_for
 from graphveil._tables import Table, fixed
 from graphveil._typing import Matrix, Vector
@@ -84,7 +85,7 @@ class Components:
 
     def to_frame(self) -> Any:
         """A data frame of the loadings with their intervals, a row for each column and component. Needs pandas."""
-        import pandas as pd
+        pd = import_package("pandas", "to_frame")
 
         index = pd.MultiIndex.from_product([self.columns, range(1, len(self.columns) + 1)], names=["column", "PC"])
         numbers = {"loading": self.loadings, "std_err": self.loadings_sd, "lower": self.lower, "upper": self.upper}

@@ -19,6 +19,7 @@ import numpy as np
 
 from graphveil import _validation
 from graphveil._interval_plot import plot_intervals
+from graphveil._packages import import_package
 from graphveil._tables import Table, decimals, fixed
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
@@ -187,7 +188,7 @@ class Regression:
         A category of three levels or more has a row of its own above its levels, with its joint test: ``chi2``, ``df``
         and ``p_value``.
         """
-        import pandas as pd
+        pd = import_package("pandas", "to_frame")
 
         frame = pd.DataFrame(self._numbers(), index=pd.Index(self.names, name="term"))
         if not self.tests:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil import _validation
+from graphveil._packages import import_package
 from graphveil._random import generator_for
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.estimate import recover
@@ -67,7 +68,7 @@ class SyntheticRows:
 
     def to_frame(self) -> "pd.DataFrame":
         """A data frame; its first column marks every row as synthetic. Needs pandas."""
-        import pandas as pd
+        pd = import_package("pandas", "to_frame")
 
         return pd.DataFrame({self.mark: np.full(self.n_rows, "yes", dtype=object), **self.columns})
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._interval_plot import plot_intervals
+from graphveil._packages import import_package
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.associations import Places, PrecisionNoise, blocks_of, strength_intervals, wald_scores
@@ -98,7 +99,7 @@ class EdgeIntervals:
 
         Where variables have several columns, ``df`` tells how many partial correlations a pair has.
         """
-        import pandas as pd
+        pd = import_package("pandas", "to_frame")
 
         i, j = np.triu_indices(len(self.estimate), 1)
         named = np.array(self.columns or [f"x{k}" for k in range(len(self.estimate))], dtype=object)

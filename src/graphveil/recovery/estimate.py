@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil import _validation
+from graphveil._packages import import_package
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.adaptive_protocol import RoundState, adaptive_rounds, recall
@@ -151,7 +152,7 @@ class Estimate:
 
     def to_frame(self, level: float = 0.95) -> Any:
         """The same as a data frame. Needs pandas."""
-        import pandas as pd
+        pd = import_package("pandas", "to_frame")
 
         return pd.DataFrame(column_numbers(self, _check_level(level)), index=self.columns)
 

@@ -1,0 +1,14 @@
+"""Packages that are used where they are installed, and are not installed with this one."""
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["import_package"]
+
+
+def import_package(name: str, method: str) -> Any:
+    """Import a package for a method that cannot do without it; where it is missing, the error says how to get it."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ImportError(f"{method} needs {name}: pip install {name}") from None
