@@ -13,7 +13,7 @@ import warnings
 
 import judges
 import numpy as np
-from rivals import DELTA, MODELS
+from rivals import DELTA, model_rows
 
 import graphveil as gv
 
@@ -26,13 +26,6 @@ CENTRED = [
 ]
 FAMILIES = ((400, 1.0), (800, 1.0), (1600, 1.0), (500, 0.3), (2500, 0.3), (400, 3.0))
 TABLES = ((400, 1.0), (1000, 1.0), (1700, 1.0), (1500, 0.3))
-
-
-def model_rows(model, p, n, seed):
-    precision = MODELS[model](p, seed)
-    unit = 5.0 * np.sqrt(np.linalg.inv(precision).diagonal())
-    rows = np.clip(gv.simulate.gaussian_rows(precision, n, random_state=seed) / unit, -1.0, 1.0)
-    return rows, precision * np.outer(unit, unit)
 
 
 def reference(rows, low, high):

@@ -2,7 +2,7 @@
 
 All take rows whose columns lie in [-1, 1] and have mean zero, which is public, and a μ of Gaussian differential privacy
 against replacing one row. They draw floating-point noise: for measuring alone. Where a method leaves something open, it
-gets what suits it best, once or (see `entrywise`) with the truth in hand.
+gets what suits it best; methods that return several answers are judged by the best.
 """
 
 import numpy as np
@@ -13,6 +13,8 @@ from graphveil.solvers import graphical_lasso
 # Eigenvalues below this share of their mean are noise to methods that do not shrink. A mean this small is noise too:
 # columns in [-1, 1] would hardly vary.
 FLOOR, LEAST = 0.02, 1e-3
+# Standard deviations of noise by which a completed covariance may differ from what was measured.
+TOLERANCES = (0.0, 0.25, 1.0, 2.0)
 
 
 def symmetric_noise(rng, p, scale):
@@ -64,24 +66,24 @@ def coinpress(rows, mu, rng, rounds=3, beta=0.05):
     return invert((covariance + covariance.T) / 2.0)
 
 
-def entrywise(rows, mu, rng, rounds, tolerance=2.0):
+def entrywise(rows, mu, rng, rounds):
     """After the idea of PACE-GGM (Ferrando and others 2026): measure the worst entry, complete by maximum entropy.
 
     Variances first, with a fifth of the budget; then in each round an entry that the model so far gets most wrong is
     chosen by the exponential mechanism and measured, half of the round's budget each; the model is the Gaussian of
-    largest entropy that agrees with what was measured, within `tolerance` standard deviations of its noise. A budget of
-    μ is taken as μ²/2 of zero-concentrated differential privacy, which is more than it is.
+    largest entropy that agrees with what was measured, within the standard deviation of its noise. A budget of μ is
+    taken as μ²/2 of zero-concentrated differential privacy, which is more than it is. Returns a precision matrix for
+    each of `TOLERANCES`.
     """
     n, p = rows.shape
     S, rho = rows.T @ rows / n, mu**2 / 2.0
     variance_sd = np.sqrt(p) / n / np.sqrt(2.0 * 0.2 * rho)
     diagonal = np.maximum(S.diagonal() + variance_sd * rng.standard_normal(p), 2.0 * variance_sd / np.sqrt(p) + 1e-9)
-    root = np.sqrt(diagonal)
     each = 0.8 * rho / rounds
     entry_sd, selecting = 2.0 / n / np.sqrt(each), np.sqrt(4.0 * each)
     weight, total = np.zeros((p, p)), np.zeros((p, p))
     above = np.triu_indices(p, 1)
-    model, precision = np.diag(diagonal), np.diag(1.0 / diagonal)
+    model = np.diag(diagonal)
     for _ in range(rounds):
         wrong = np.abs(S - model)[above]
         score = selecting * wrong / (2.0 * 2.0 / n)
@@ -91,22 +93,27 @@ def entrywise(rows, mu, rng, rounds, tolerance=2.0):
         for a, b in ((i, j), (j, i)):
             weight[a, b] += 1.0
             total[a, b] += value
-        precision, model = _complete(diagonal, root, weight, total, tolerance * entry_sd, precision, model)
-    return precision
+        mean = np.where(weight > 0.0, total / np.maximum(weight, 1.0), np.nan)
+        slack = entry_sd / np.sqrt(np.maximum(weight, 1.0))
+        model = complete(diagonal, mean, slack)[1]
+    return [complete(diagonal, mean, tolerance * slack)[0] for tolerance in TOLERANCES]
 
 
-def _complete(diagonal, root, weight, total, slack, precision, model):
-    """The precision matrix and covariance of largest entropy within `slack` of the means of what was measured."""
-    measured = weight > 0
-    mean = np.where(measured, total / np.maximum(weight, 1.0), 0.0) / np.outer(root, root)
-    S = np.clip(mean, -0.999, 0.999)
+def complete(variances, covariances, slack):
+    """Precision and covariance of largest entropy within `slack` of the covariances that are known (not NaN).
+
+    Where there is none, the slack is as large as it must be; where the solver gives up, columns are independent.
+    """
+    root = np.sqrt(variances)
+    unit, known = np.outer(root, root), np.isfinite(covariances)
+    S = np.clip(np.where(known, covariances, 0.0) / unit, -0.999, 0.999)
+    penalty = np.where(known, slack / unit, 10.0)
     np.fill_diagonal(S, 1.0)
-    penalty = np.where(measured, slack / np.sqrt(np.maximum(weight, 1.0)) / np.outer(root, root), 10.0)
     np.fill_diagonal(penalty, 0.0)
     try:
         found = graphical_lasso(S, penalty, penalize_diagonal=False, tol=1e-4)
     except UnboundedProblem as error:
         found = graphical_lasso(S, error.safe_alpha, penalize_diagonal=False, tol=1e-4)
     except SolverError:
-        return precision, model
-    return found.precision / np.outer(root, root), found.dual * np.outer(root, root)
+        return np.diag(1.0 / variances), np.diag(variances)
+    return found.precision / unit, found.dual * unit
