@@ -401,6 +401,31 @@ def test_a_small_problem_has_the_same_solution_at_once_and_the_general_way(p, la
     assert at_once.objective == pytest.approx(other.objective, abs=2e-6 * p)
 
 
+@pytest.mark.parametrize("penalize_diagonal", [False, True])
+@pytest.mark.parametrize("unit", [1.0, 1e-5])
+def test_variables_that_nothing_is_joined_to_change_no_bit_of_the_others(penalize_diagonal, unit):
+    rng = np.random.default_rng(3)
+    block = unit * correlation(rng, 9, 30)
+    places, S = np.sort(rng.permutation(40)[:9]), np.diag(unit * rng.uniform(0.5, 2.0, 40))
+    S[np.ix_(places, places)] = block
+    alpha = 0.2 * alpha_max(block)
+    alone = graphical_lasso(block, alpha, penalize_diagonal=penalize_diagonal)
+    among = graphical_lasso(S, alpha, penalize_diagonal=penalize_diagonal)
+    others = np.setdiff1d(np.arange(40), places)
+    variances = S.diagonal()[others] + (alpha if penalize_diagonal else 0.0)
+    for found, expected, exact in (
+        (among.precision, alone.precision, 1.0 / variances),
+        (among.dual, alone.dual, variances),
+    ):
+        assert np.array_equal(found[np.ix_(places, places)], expected)
+        assert np.array_equal(found[np.ix_(others, others)], np.diag(exact))
+        assert not found[np.ix_(places, others)].any()
+    assert among.gap == alone.gap
+    assert among.objective == pytest.approx(alone.objective + np.sum(1.0 + np.log(variances)), rel=1e-12)
+    again = graphical_lasso(S, 1.1 * alpha, penalize_diagonal=penalize_diagonal, warm_start=among)
+    assert_certified(again, S, 1.1 * alpha, penalize_diagonal, 1e-6)
+
+
 def test_a_warm_start_joins_nothing_that_the_problem_leaves_apart():
     S = np.array([[1.0, 0.6, 0.3, 0.0], [0.6, 1.0, 0.0, 0.3], [0.3, 0.0, 1.0, 0.6], [0.0, 0.3, 0.6, 1.0]])
     joined = graphical_lasso(S, 0.1)

@@ -30,6 +30,7 @@ Mazumder, Hastie (2012). The graphical lasso: new insights and alternatives. EJS
 Witten, Friedman, Simon (2011). New insights and faster computations for the graphical lasso. JCGS 20.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,7 +174,7 @@ def _solve_at_once(
         start = (warm_start.precision, warm_start.dual)
     precision, dual = np.empty((p, p)), np.empty((p, p))
     sweeps, objective, gap = solve_at_once(S, limits, penalize_diagonal, tol, max_iter, *start, precision, dual)
-    return Solution(precision, objective, gap, dual, sweeps, _CERTIFIED) if np.isfinite(gap) else None
+    return Solution(precision, objective, gap, dual, sweeps, _CERTIFIED) if math.isfinite(gap) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -807,34 +807,40 @@ def _cold_start(S, limits, W, B, workspace):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, error_model="numpy")
-def _warm_start(S, limits, precision, dual, W, B):  # type: ignore[no-untyped-def]
+def _warm_start(S, limits, precision, dual, joined, W, B):  # type: ignore[no-untyped-def]
     """Write the correlations of another solution with the variances of S, and none between what S leaves apart."""
     n = S.shape[0]
     f = np.empty(n)
     labels = np.empty(n, np.int64)
     label_components(S, limits, labels)
     for i in range(n):
-        f[i] = np.sqrt(S[i, i] / dual[i, i])
+        f[i] = np.sqrt(S[i, i] / dual[joined[i], joined[i]])
     for i in range(n):
+        a = joined[i]
         for j in range(n):
-            joined = labels[i] == labels[j]
-            W[i, j] = dual[i, j] * f[i] * f[j] if joined else 0.0
-            B[i, j] = -precision[i, j] / precision[i, i] * f[i] / f[j] if joined else 0.0
+            b = joined[j]
+            together = labels[i] == labels[j]
+            W[i, j] = dual[a, b] * f[i] * f[j] if together else 0.0
+            B[i, j] = -precision[a, b] / precision[a, a] * f[i] / f[j] if together else 0.0
         W[i, i] = S[i, i]
         B[i, i] = 0.0
 
 
 @njit(nogil=True, error_model="numpy")
-def _solve_diagonal(variances, precision, dual):  # type: ignore[no-untyped-def]
-    """Write the exact solution of a problem without edges; return its objective."""
-    precision[...] = 0.0
-    dual[...] = 0.0
-    objective = 0.0
-    for i in range(variances.shape[0]):
-        precision[i, i] = 1.0 / variances[i]
-        dual[i, i] = variances[i]
-        objective += 1.0 + np.log(variances[i])
-    return objective
+def _joined(S, limits):  # type: ignore[no-untyped-def]
+    """The variables with an edge |S_ij| > limit_ij: all others are alone in the solution, too."""
+    n = S.shape[0]
+    joined = np.empty(n, np.uint32)
+    count = 0
+    for i in range(n):
+        limit = _row(limits, i)
+        edges = 0
+        for j in range(n):
+            edges += abs(S[i, j]) > limit[j]
+        edges -= abs(S[i, i]) > limit[i]
+        joined[count] = i
+        count += edges > 0
+    return joined[:count]
 
 
 @compiled(
@@ -849,59 +855,75 @@ def solve_at_once(S, limits, penalize_diagonal, tol, max_sweeps, warm_precision,
     The arguments are checked, in the units of the caller; the warm start may have no rows. Writes Θ and the dual point;
     returns sweeps, objective and the bound on the gap, which is infinite for a problem that needs more care.
     """
-    n = S.shape[0]
+    precision[...] = 0.0
+    dual[...] = 0.0
+    objective = 0.0
+    for i in range(S.shape[0]):
+        variance = S[i, i] + (_row(limits, i)[i] if penalize_diagonal else 0.0)
+        if not (variance > 0.0 and np.isfinite(variance)):
+            return 0, np.nan, np.inf
+        precision[i, i] = 1.0 / variance
+        dual[i, i] = variance
+    joined = _joined(S, limits)
+    n = joined.shape[0]
+    before = 0
+    for i in range(S.shape[0]):
+        if before < n and joined[before] == i:
+            before += 1
+        else:
+            objective += 1.0 + np.log(dual[i, i])
+    if n == 0:
+        return 0, objective, 0.0
     allowed = tol * n
     target = max(0.5 * allowed, n * _EPS)
     if target < ROUNDING * n:
         return 0, np.nan, np.inf
-    scaled, bounds = np.empty((n, n)), np.empty(limits.shape)
-    variances, d = np.empty(n), np.ones(n)
-    for i in range(n):
-        variances[i] = S[i, i] + (_row(limits, i)[i] if penalize_diagonal else 0.0)
-        if not (variances[i] > 0.0 and np.isfinite(variances[i])):
-            return 0, np.nan, np.inf
-    if not (variances.min() >= 1.0 / COMPARABLE and variances.max() <= COMPARABLE):
-        if limits.shape[0] < n:
-            bounds = np.empty((n, n))
-        for i in range(n):
-            d[i] = math.ldexp(1.0, -(math.frexp(variances[i])[1] // 2))
-    edges = 0
-    for i in range(n):
-        limit = _row(limits, i)
-        for j in range(n):
-            scaled[i, j] = S[i, j] * d[i] * d[j]
-            edges += (abs(S[i, j]) > limit[j]) & (i != j)
-        scaled[i, i] = variances[i] * d[i] * d[i]
-        if i < bounds.shape[0]:
-            for j in range(n):
-                bounds[i, j] = limit[j] * d[i] * d[j]
-    if edges == 0:
-        return 0, _solve_diagonal(variances, precision, dual), 0.0
-    workspace = np.empty((n, n))
+    least, most = np.inf, 0.0
+    for a in range(n):
+        least, most = min(least, dual[joined[a], joined[a]]), max(most, dual[joined[a], joined[a]])
+    d = np.ones(n)
+    is_scaled = not (least >= 1.0 / COMPARABLE and most <= COMPARABLE)
+    if is_scaled:
+        for a in range(n):
+            d[a] = math.ldexp(1.0, -(math.frexp(dual[joined[a], joined[a]])[1] // 2))
+    scaled, bounds = np.empty((n, n)), np.empty((n if is_scaled or limits.shape[0] > 1 else 1, n))
+    for a in range(n):
+        i = joined[a]
+        row = S[i]
+        for b in range(n):
+            scaled[a, b] = row[joined[b]] * d[a] * d[b]
+        scaled[a, a] = dual[i, i] * d[a] * d[a]
+        if a < bounds.shape[0]:
+            limit = _row(limits, i)
+            for b in range(n):
+                bounds[a, b] = limit[joined[b]] * d[a] * d[b]
+    theta, inside, workspace = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     single, single_bounds = scaled.astype(np.float32), bounds.astype(np.float32)
     W, B = np.empty((n, n), np.float32), np.empty((n, n), np.float32)
-    if warm_dual.shape[0] == n:
-        _warm_start(scaled, bounds, warm_precision, warm_dual, W, B)
+    if warm_dual.shape[0] > 0:
+        _warm_start(scaled, bounds, warm_precision, warm_dual, joined, W, B)
     elif not _cold_start(single, single_bounds, W, B, workspace):
         return 0, np.nan, np.inf
     status = np.empty(1)
     later = LATER
     sweeps = 0
-    most = min(max_sweeps, TRIAL)
-    while sweeps < most and target >= ROUNDING * n:
-        sweeps += descend(single, single_bounds, W, B, target, most - sweeps, ON_TRIAL, status)
+    granted = min(max_sweeps, TRIAL)
+    while sweeps < granted and target >= ROUNDING * n:
+        sweeps += descend(single, single_bounds, W, B, target, granted - sweeps, ON_TRIAL, status)
         if not status[0] <= target:
             break
-        linear, size, edges = assemble(scaled, bounds, W, B, later, precision, dual)
-        logdet, gap = _certify(precision, dual, linear, size, edges, allowed, workspace)
+        linear, size, edges = assemble(scaled, bounds, W, B, later, theta, inside)
+        logdet, gap = _certify(theta, inside, linear, size, edges, allowed, workspace)
         if gap <= allowed:
+            for a in range(n):
+                i = joined[a]
+                for b in range(n):
+                    precision[i, joined[b]] = theta[a, b] * (d[a] * d[b])
+                    dual[i, joined[b]] = inside[a, b] / (d[a] * d[b])
             shift = 0.0
-            for i in range(n):
-                shift += np.log(d[i])
-                for j in range(n):
-                    precision[i, j] *= d[i] * d[j]
-                    dual[i, j] /= d[i] * d[j]
-            return sweeps, linear - logdet - 2.0 * shift, gap
+            for a in range(n if is_scaled else 0):
+                shift += np.log(d[a])
+            return sweeps, objective + linear - logdet - 2.0 * shift, gap
         target *= min(max(0.5 * allowed / gap, 1e-3), 0.3)
         later = 0.5
     return 0, np.nan, np.inf

@@ -57,7 +57,7 @@ def check_grid(values: Any, name: str, rule: str, *, zero_allowed: bool) -> Matr
 
 def check_penalty(alpha: Any, p: int) -> float | Matrix:
     """A finite number ≥ 0, or a symmetric matrix of them."""
-    if np.ndim(alpha) == 0:
+    if isinstance(alpha, float) or np.ndim(alpha) == 0:  # the type first: numpy takes a microsecond to tell
         number = alpha.item() if isinstance(alpha, np.ndarray) else alpha
         rule = "a finite number ≥ 0 or a symmetric matrix of them"
         return _validation.number("alpha", number, rule, 0.0, sys.float_info.max)
