@@ -13,6 +13,7 @@ zero-concentrated differential privacy, which is more than it is.
 """
 
 import numpy as np
+from numba import njit
 from peers.covariances import TOLERANCES, complete
 from scipy.stats import norm
 
@@ -25,7 +26,9 @@ def aim(rows, low, high, mu, rng, bins, rounds):
     n, p = rows.shape
     codes, values, widths, real = cells(rows, low, high, bins)
     above = np.transpose(np.triu_indices(p, 1))
-    tables = np.array([two_way(codes[i], codes[j], bins) for i, j in above])
+    tables = np.zeros((len(above), bins, bins))
+    count_pairs(codes, above, tables)
+    tables /= n
     real_pairs = real[above[:, 0], :, None] & real[above[:, 1], None, :]
     sizes = real_pairs.sum(axis=(1, 2))
     rho, step = mu**2 / 2.0, np.sqrt(2.0) / n  # replacing a row moves a table of shares by √2/n
@@ -106,8 +109,12 @@ def cells(rows, low, high, bins):
     return codes, values, widths, real
 
 
-def two_way(one, other, bins):
-    return np.bincount(one * bins + other, minlength=bins**2).reshape(bins, bins) / len(one)
+@njit
+def count_pairs(codes, pairs, tables):
+    for k in range(len(pairs)):
+        one, other = codes[pairs[k, 0]], codes[pairs[k, 1]]
+        for row in range(len(one)):
+            tables[k, one[row], other[row]] += 1.0
 
 
 def variances_of(margins, values, widths, margin_weight):
