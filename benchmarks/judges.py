@@ -139,6 +139,19 @@ def rare_indicators(shares, dense, links=0.5):
     return draw, np.append(np.zeros(p), np.full(dense, -5.0)), np.append(np.ones(p), np.full(dense, 5.0))
 
 
+def events(shares, effects, dense):
+    """Rare events that nothing foretells, and that move the first of the dense columns by so many of its deviations."""
+    k = len(shares)
+
+    def draw(rng, n):
+        happened = (rng.random((n, k)) < np.array(shares)).astype(float)
+        numbers = latent(rng, n, dense, 0.8)
+        numbers[:, 0] += happened @ np.array(effects)
+        return np.hstack([happened, numbers])
+
+    return draw, np.append(np.zeros(k), np.full(dense, -6.0)), np.append(np.ones(k), np.full(dense, 6.0))
+
+
 def states(shares, others, dense):
     """Indicators of which at most one is 1, some rare; other indicators and dense columns that depend on them."""
     k = len(shares)
@@ -334,6 +347,8 @@ SIMULATED = {  # name: family, rows, ε, whether it is sealed
     "clinic": (clinic(), 5267, 1.0, False),
     "clinic with wards": (clinic(wards=7), 6000, 1.0, False),
     "rare indicators": (rare_indicators([0.02, 0.02, 0.03, 0.03, 0.05], 5), 9000, 1.0, False),
+    "events": (events([0.012, 0.03], [1.8, 1.0], 4), 7000, 1.0, False),
+    "events, 1 in 200": (events([0.005], [2.5], 8), 20_000, 1.0, False),
     "states": (states([0.1, 0.02, 0.03, 0.15, 0.12, 0.05], [0.0, 0.5, 1.0, 1.5], 18), 8000, 1.0, False),
     "spending": (spending(9, 0.25, 1.5), 5574, 1.0, False),
     "twins of zeros": (twins_of_zeros(0.01, 0.9, 11), 27_000, 1.0, False),
@@ -364,6 +379,8 @@ SIMULATED = {  # name: family, rows, ε, whether it is sealed
     "rare indicators, 0.5 to 5%": (rare_indicators([0.005, 0.01, 0.02, 0.03, 0.04, 0.05], 6), 15_000, 1.0, True),
     "rare indicators, ε = 4": (rare_indicators([0.01, 0.02, 0.02, 0.04], 12), 6000, 4.0, True),
     "rare indicators, p = 30": (rare_indicators([0.02] * 5 + [0.04] * 5, 20, 0.3), 30_000, 1.0, True),
+    "events, p = 3": (events([0.015], [1.6], 2), 9000, 1.0, True),
+    "events, ε = 2": (events([0.02, 0.01, 0.04], [1.5, -2.0, 1.0], 10), 12_000, 2.0, True),
     "states, p = 20": (states([0.2, 0.03, 0.02, 0.15, 0.05], [0.3, 1.2, 1.8], 12), 12_000, 1.0, True),
     "spending, p = 6": (spending(6, 0.4, 1.8), 8000, 1.0, True),
     "spending, 3 x": (spending(8, 0.3, 1.2, 3.0), 6000, 1.0, True),

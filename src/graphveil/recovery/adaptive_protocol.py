@@ -16,8 +16,10 @@ Why it is made like this (measured: ``docs/accuracy.md``):
 3. *One account.* Clipping makes the variance of a skewed column too small, and the next whitening would blow it up, so
    that even more is clipped. So after every round the variances are settled by all answers about them together
    (:mod:`graphveil.recovery.column_variances`), and what remains unsure is kept beside them.
-4. *Clipped tail.* In the last round, what clipping cut off is asked for as a second matrix, where that can be seen.
-5. *Bulk.* Where the first round has seen next to nothing of a column, because its bounds are far too wide, counts of
+4. *Room.* A rare event has its variance, and its covariances with everything else, in rows that are long once it is
+   divided by its standard deviation. The last round divides such columns by more, so that these rows are not clipped.
+5. *Clipped tail.* In the last round, what clipping cut off is asked for as a second matrix, where that can be seen.
+6. *Bulk.* Where the first round has seen next to nothing of a column, because its bounds are far too wide, counts of
    cells tell where nearly all of its rows lie, and the second round looks there. Its bounds stay what they are.
 """
 
@@ -52,6 +54,7 @@ __all__ = ["RoundState", "adaptive_rounds", "recall", "remember"]
 Vector = NDArray[np.float64]
 
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
+_DENSE_FOURTH = 3.0  # E z⁴ of a dense column: it needs no room
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,10 @@ class RoundState:
     location : (p,) array
     columns : Columns
         What is known of each column's variance beforehand.
-    whitened, unwhiten, spread : (p, p) arrays
-        The covariance of whitened rows before denoising, the way back, and how much more noise there is along some
-        directions than along others.
+    noisy, back : (p, p) arrays
+        The covariance before denoising: the true one plus ``back`` E ``back``', where E is a symmetric Gaussian matrix
+        with standard deviation ``noise`` on the diagonal and ``noise``/√2 off it.
     noise : float
-        Standard deviation of the privacy noise of the whitened covariance, on the diagonal.
     single : (p, p) array
         Variances of errors that entries of the covariance have beside that: what clipping took may have been correlated
         otherwise than what it left, and rare events that meet are few.
@@ -99,9 +101,8 @@ class RoundState:
     shift: Vector
     fourth: Vector
     undetermined: NDArray[np.bool_]
-    whitened: Vector
-    unwhiten: Vector
-    spread: Vector
+    noisy: Vector
+    back: Vector
     noise: float
     single: Vector
     kurtosis: float
@@ -109,19 +110,6 @@ class RoundState:
     denoised: Denoised
     uneven: UnevenLoss
     meeting: Vector
-
-    @property
-    def noisy(self) -> Vector:
-        """The covariance before denoising: the true one plus ``back`` E ``back``'.
-
-        E is a symmetric Gaussian matrix with standard deviation ``noise`` on the diagonal and ``noise``/√2 off it.
-        """
-        return _symmetric(self.unwhiten @ self.whitened @ self.unwhiten.T)
-
-    @property
-    def back(self) -> Vector:
-        """From the coordinates in which the noise is the same in all directions."""
-        return np.asarray(self.unwhiten @ np.linalg.cholesky(self.spread))
 
 
 def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], RoundState]:
@@ -135,7 +123,7 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
         known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), [])
         start = known.scale if histogram else known.variance
     location, whiten = columns.location, np.diag(start**-0.5)
-    feared, views = 1.0, list[RoundView]()
+    feared, views, roomy = 1.0, list[RoundView](), np.zeros(p, dtype=bool)
     for number, part in enumerate(parts):
         # Of what is left, as much as this round's part of those that are still to come.
         share = part / sum(parts[number:]) * left * _SAFE
@@ -167,15 +155,17 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
         round_ = _WhitenedMoments.of(inputs, answers, radius, columns.there)
         views.append(round_.view)
         known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), views)
-        estimate = _update_estimate(inputs, columns, round_, known, radius, first=first, last=last)
+        estimate = _update_estimate(inputs, columns, round_, known, radius, roomy, first=first, last=last)
         if first and not last and inputs.has_bounds and not inputs.centred:
             bulk, spent = yield from count_bulk(inputs, known.relative_sd > PROTOCOL.drowned, columns.there)
             left -= spent
             estimate = _look_at_bulk(estimate, bulk)
-        least = 0.0
-        if histogram and number == len(parts) - 2:
+        covariance, least = estimate.covariance, 0.0
+        if number == len(parts) - 2:
             least = PROTOCOL.unrelated_rows * hidden_rows(inputs.noise(histogram * left))
-        location, whiten = estimate.location, _principal_whitening(estimate.covariance, least)
+            events = _likeness_to_events(columns, known, estimate.location, unit)
+            covariance, roomy = _make_room(covariance, known, radius, events)
+        location, whiten = estimate.location, _principal_whitening(covariance, least, roomy)
         feared = estimate.feared
     return estimate
 
@@ -301,6 +291,7 @@ def _update_estimate(
     found: _WhitenedMoments,
     known: VariancePosterior,
     radius: Radius,
+    roomy: NDArray[np.bool_],
     *,
     first: bool,
     last: bool,
@@ -309,17 +300,21 @@ def _update_estimate(
     p, n, back = inputs.n_features, inputs.n_sampled, found.back
     # What all columns lost alike is given back to all directions, and to each column what it lost alone.
     whitened, sd = found.noisy / (1.0 - known.common), found.sd / (1.0 - known.common)
-    along = np.sqrt(np.ones(p) if first else _shrink_axis_variances(np.diag(whitened), sd))
+    dense = np.flatnonzero(~roomy)
+    block = whitened[np.ix_(dense, dense)]
+    along = np.sqrt(np.ones(dense.size) if first else _shrink_axis_variances(np.diag(block), sd))
     result = denoise(
-        whitened / along[:, None] / along,
+        block / along[:, None] / along,
         sd,
-        trace_sd=inputs.trace_sd(sd),
+        trace_sd=sd * np.sqrt(dense.size) if roomy.any() else inputs.trace_sd(sd),
         n_samples=n if first else None,
         # Later, the error of the round before is certainly there.
         detection=PROTOCOL.shrinkage.detection if first else 0.0,
         last=last,
     )
-    covariance = (back * along) @ result.matrix @ (back * along).T
+    matrix = _shrink_rare(whitened, sd, roomy, known.variance / found.view.scale)
+    matrix[np.ix_(dense, dense)] = along[:, None] * result.matrix * along
+    covariance = back @ matrix @ back.T
     variance, noise = np.diag(covariance), sd * found.view.scale
     settled = known.variance if last else known.scale
     if radius.reach.size == 1:  # no norms were asked for, and nothing is known of what was clipped: err upwards
@@ -327,29 +322,38 @@ def _update_estimate(
     scale = np.sqrt(settled / variance)
     covariance = covariance * scale[:, None] * scale
     if found.tail is not None:
-        seen = (1.0 - known.common) * along**2 * np.diag(result.matrix)
-        covariance = _give_back_along_axes(covariance, found, seen)
+        covariance = _give_back_along_axes(covariance, found, (1.0 - known.common) * np.diag(matrix), roomy)
         again = np.sqrt(settled / np.diag(covariance))
         covariance = covariance * again[:, None] * again
-    missing = np.clip(1.0 - _diagonal(back, whitened) / known.variance, 0.0, 1.0)
+    left = np.ones(p) if radius.reach.size == 1 else known.left
+    # Of a column that was given room the round's own variance has much noise: what was settled on says more.
+    seen = np.where(roomy, left, _diagonal(back, whitened) / known.variance)
+    missing = np.clip(1.0 - seen, 0.0, 1.0)
     if last:
         covariance = _floor_spectrum_at_noise(covariance, noise / variance, missing)
-    drowned = PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance)
+    drowned = ~roomy & (PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance))
     relied = radius.lost > PROTOCOL.least_loss and known.even > PROTOCOL.even_chance
     heavy = max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0)
+    events = _likeness_to_events(columns, known, found.location, inputs.lattice.unit)
+    given, unsure = _lost_covariances(left, events)
+    # Off the diagonal, two columns lost what the one lost that lost more; on it, what brought them to their variances.
+    unwhiten = np.where(roomy, left**-0.5, scale)[:, None] * back
+    noisy = _symmetric(unwhiten @ whitened @ unwhiten.T)
+    variances = np.where(roomy, known.variance, np.diag(noisy))
+    noisy = noisy * np.maximum(np.maximum.outer(given, given) * np.sqrt(np.outer(left, left)), 1.0)
+    np.fill_diagonal(noisy, variances)
     return RoundState(
         covariance=_symmetric(covariance),
         location=found.location,
         columns=columns,
         relative_sd=np.hypot(known.relative_sd, np.log(settled / known.variance) if last else 0.0),
-        shift=_mean_shift(covariance, known.fourth, missing),
+        shift=_mean_shift(np.diag(covariance), known.fourth, missing),
         fourth=known.fourth,
         undetermined=(known.doubtful > PROTOCOL.doubt) | drowned,
-        whitened=whitened,
-        unwhiten=scale[:, None] * back,
-        spread=found.spread,
+        noisy=noisy,
+        back=np.asarray((given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)),
         noise=sd,
-        single=_single_errors(covariance, known.fourth, missing, n),
+        single=_single_errors(covariance, known.fourth, missing, unsure, n),
         kurtosis=min(radius.kurtosis, 1.0) + heavy,
         feared=PROTOCOL.least_feared if relied and not first else 1.0,
         denoised=result,
@@ -359,7 +363,30 @@ def _update_estimate(
     )
 
 
-def _give_back_along_axes(covariance: Vector, found: _WhitenedMoments, seen: Vector) -> Vector:
+def _shrink_rare(whitened: Vector, sd: float, roomy: NDArray[np.bool_], variance: Vector) -> Vector:
+    """Whitened covariances of the columns that were given room, as far as they stand out from the noise.
+
+    ``variance`` is what they have in these coordinates.
+    """
+    matrix = np.zeros_like(whitened)
+    pairs = np.triu(roomy[:, None] & roomy, 1)
+    matrix[pairs] = _shrink_entries(whitened[pairs], sd)
+    matrix += matrix.T
+    for j in np.flatnonzero(roomy):
+        matrix[j, ~roomy] = matrix[~roomy, j] = _shrink_entries(whitened[j, ~roomy], sd)
+    matrix[roomy, roomy] = variance[roomy]
+    return matrix
+
+
+def _shrink_entries(entries: Vector, sd: float) -> Vector:
+    """Entries off the diagonal, shrunk as far as all of them together look like noise (James and Stein)."""
+    square = max(float(entries @ entries), 1e-300)
+    return np.asarray(entries * max(0.0, 1.0 - entries.size * sd**2 / 2.0 / square))
+
+
+def _give_back_along_axes(
+    covariance: Vector, found: _WhitenedMoments, seen: Vector, roomy: NDArray[np.bool_]
+) -> Vector:
     """A covariance with more along axes of which the clipped tail holds more than the columns' losses explain.
 
     Two columns may be almost collinear but in a few rows, and clipping takes most of what is left between them, though
@@ -370,33 +397,77 @@ def _give_back_along_axes(covariance: Vector, found: _WhitenedMoments, seen: Vec
     full = _diagonal(forth, covariance)
     gap = np.diag(found.tail) - (full - seen) * view.within / max(view.lost, 1e-9)
     noise = 2.0 * np.log(max(p, 2)) * found.tail_sd**2  # of p axes without a gap, none is expected to show a larger one
-    grown = np.where(gap > 0.0, np.maximum(gap - noise / np.maximum(gap, 1e-300), 0.0), 0.0) / full
+    grown = np.where((gap > 0.0) & ~roomy, np.maximum(gap - noise / np.maximum(gap, 1e-300), 0.0), 0.0) / full
     axes = np.eye(p) + (found.back * (np.sqrt(1.0 + grown) - 1.0)) @ forth
     return np.asarray(axes @ covariance @ axes.T)
 
 
-def _single_errors(covariance: Vector, fourth: Vector, missing: Vector, n: float) -> Vector:
+def _likeness_to_events(columns: Columns, known: VariancePosterior, location: Vector, unit: float) -> Vector:
+    """Variances over the largest that columns with these means can have, (m - low)(high - m): that of two values.
+
+    Clipping moved the means of rare events towards the nearer bound, by about what :func:`_mean_shift` says.
+    """
+    low, high = columns.low * unit, columns.high * unit
+    shift = _mean_shift(known.variance, known.fourth, 1.0 - known.left)
+    mean = location + np.where(high - location > location - low, shift, -shift)
+    return np.asarray(known.variance / columns.there / np.maximum((mean - low) * (high - mean), 1e-300))
+
+
+def _make_room(
+    covariance: Vector, known: VariancePosterior, radius: Radius, events: Vector
+) -> tuple[Vector, NDArray[np.bool_]]:
+    """A covariance to whiten with, in which rare events have a larger variance; and which these are.
+
+    A column with its variance v at a distance D has it in rows of the squared norm D²/b + t², if it is divided by √b; t
+    is the norm of an ordinary row. Divided by their standard deviation, rare events make rows so long that clipping
+    takes most of what these rows say. Not so for b = D²/(R² - t²), and that costs little: the noise of a correlation,
+    counted with what it must be multiplied by for clipping, has the variance (D²/v + t² b/v)/R² times that of a dense
+    one. So events of which clipping leaves less than half are divided by more, if they are known well enough to tell
+    how far away they are. Long tails are not: they have ordinary rows, too, whose noise would grow.
+    """
+    ordinary = min(radius.value**2, PROTOCOL.room * known.fourth.size)
+    room = max(ordinary - radius.typical**2, _DENSE_FOURTH)
+    roomy = (events > 0.5) & (known.left < 0.5) & (known.fourth > room) & (known.relative_sd < PROTOCOL.drowned)
+    if roomy.all():  # no other column has anything to do with them
+        roomy = ~roomy
+    return covariance + np.diag(np.where(roomy, known.fourth / room - 1.0, 0.0) * np.diag(covariance)), roomy
+
+
+def _lost_covariances(left: Vector, events: Vector) -> tuple[Vector, Vector]:
+    """What covariances with dense columns must be multiplied by, and how unsure they are then, relative to them.
+
+    Clipping took a share of a variance in few long rows, and with it what these rows say of other columns: a part θ of
+    that share. Of rare events θ is 1, because their covariances lie where they happen. Of a long tail, θ is 1 for what
+    grows with the column as a line does, and a fifth for what does so only in the middle.
+    """
+    theta = np.clip(events, PROTOCOL.tail_part, 1.0)
+    unsure = PROTOCOL.tail_part_sd * (1.0 - theta) / (1.0 - PROTOCOL.tail_part) * (1.0 - left)
+    return 1.0 + theta * (1.0 / left - 1.0), unsure
+
+
+def _single_errors(covariance: Vector, fourth: Vector, missing: Vector, unsure: Vector, n: float) -> Vector:
     """Variances of the errors of single entries, beside noise and the sampling of Gaussian rows.
 
-    Shares ℓ_i and ℓ_j of two columns are missing, and may have been correlated otherwise than the rest: by √(ℓ_i ℓ_j)
-    times ``lost_correlation``. And events at distances D_i and D_j that meet in a share q of the rows have the
-    covariance q D_i D_j, which has the variance q D_i² D_j²/n.
+    What clipping took of a covariance is ``unsure``. Shares ℓ_i and ℓ_j of two columns are missing, and may have been
+    correlated otherwise than the rest: by √(ℓ_i ℓ_j) times ``lost_correlation``. And events at distances D_i and D_j
+    that meet in a share q of the rows have the covariance q D_i D_j, which has the variance q D_i² D_j²/n.
     """
     variance = np.diag(covariance)
     far = np.sqrt(variance * np.maximum(fourth - 3.0, 0.0))
     lost = missing * variance  # ℓ v
     errors = PROTOCOL.lost_correlation**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
+    errors += (np.maximum.outer(unsure, unsure) * covariance) ** 2
     np.fill_diagonal(errors, 0.0)  # variances have an account of their own, and no say in correlations
     return np.asarray(errors)
 
 
-def _mean_shift(covariance: Vector, fourth: Vector, missing: Vector) -> Vector:
+def _mean_shift(variance: Vector, fourth: Vector, missing: Vector) -> Vector:
     """How far clipping may have moved each mean.
 
     Variance v that sits at a distance D, in a share v/D² of the rows, loses its share ℓ where these rows are shortened
     by √(1 - ℓ): then the mean moves by v/D² · D (1 - √(1 - ℓ)). The fourth moment is D²/v.
     """
-    return np.asarray(np.sqrt(np.diag(covariance) / fourth) * (1.0 - np.sqrt(1.0 - missing)))
+    return np.asarray(np.sqrt(variance / fourth) * (1.0 - np.sqrt(1.0 - missing)))
 
 
 def _floor_spectrum_at_noise(covariance: Vector, blur: Vector, missing: Vector) -> Vector:
@@ -428,17 +499,19 @@ def _symmetric(matrix: Vector) -> Vector:
     return (matrix + matrix.T) / 2.0
 
 
-def _principal_whitening(covariance: Vector, least: float) -> Vector:
+def _principal_whitening(covariance: Vector, least: float, roomy: NDArray[np.bool_]) -> Vector:
     """Rows times this have uncorrelated columns of variance 1, one for each principal axis of the correlations so far.
 
     Of standardised columns that have nothing to do with each other in a share of the rows, every axis has at least that
     share as its variance. So few rows do not show among the norms, but if an axis is divided by less than they hold,
     they are long, and clipping takes nearly all of it: two columns would look more collinear than they are. So none is
-    divided by less than ``least``.
+    divided by less than ``least``. Columns that are given room are axes of their own.
     """
     sd = np.sqrt(np.diag(covariance))
-    values, vectors = np.linalg.eigh(covariance / np.outer(sd, sd))
-    return np.asarray(vectors / np.sqrt(np.maximum(values, least)) / sd[:, None])
+    whiten, dense = np.diag(1.0 / sd), np.flatnonzero(~roomy)
+    values, vectors = np.linalg.eigh((covariance / np.outer(sd, sd))[np.ix_(dense, dense)])
+    whiten[np.ix_(dense, dense)] = vectors / np.sqrt(np.maximum(values, least)) / sd[dense, None]
+    return whiten
 
 
 def _shrink_axis_variances(diagonal: Vector, sd: float) -> Vector:

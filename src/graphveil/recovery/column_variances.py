@@ -43,6 +43,8 @@ Shape = tuple[tuple[float, float], ...]
 _NORMAL = ((-1.4, -0.98), (0.0, 0.0), (1.4, -0.98))  # three points of a standard normal law, and its log density
 _ORDINARY = 2.0  # D² beyond the other columns' that a dense column has: E z⁴ - 1 of a normal one
 
+_LEAST_LEFT = 0.05  # of a variance of which less is left, nothing is known but what other answers say
+
 _SPREADS = (0.3, 1.0, 2.5)  # standard deviations that log v may have among columns: alike, similar, anything
 _OTHERS = 0.2  # of the columns may be unlike the rest
 
@@ -121,6 +123,8 @@ class VariancePosterior:
         Probability that √v is off by more than a factor of 1.2.
     fourth : (p,) array
         E D²/v, the fourth moment over the squared second one; 3 for a dense column.
+    left : (p,) array
+        Shares that clipping left of the variances in the last round, relative to that of a dense column.
     common : float
         Share that all columns lost alike in the last round.
     part : float
@@ -134,6 +138,7 @@ class VariancePosterior:
     relative_sd: Vector
     doubtful: Vector
     fourth: Vector
+    left: Vector
     common: float
     part: float
     even: float
@@ -181,7 +186,8 @@ def settle_variances(
         log_v = np.log(np.maximum(variance, 0.0) + 5.0 * sd)[:, None] + np.linspace(np.log(1e-3), 0.0, 200)
         log_weight = np.interp(log_v, *prior) + _log_fit(variance[:, None], np.exp(log_v), sd[:, None])
         weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-        return _summary(np.exp(log_v), weight, np.full(variance.size, 3.0), 0.0, np.zeros(len(_EVEN)))
+        dense, nothing_lost = np.full(variance.size, 3.0), np.ones(variance.size)
+        return _summary(np.exp(log_v), weight, dense, nothing_lost, 0.0, np.zeros(len(_EVEN)))
     last = views[-1]
     farthest = float(np.max(reach / last.scale, where=np.isfinite(sd), initial=1.0))
     octaves = 2.0 ** np.arange(1, 1 + int(np.clip(np.ceil(np.log2(2.0 * farthest)), 1, _MOST_OCTAVES)))
@@ -201,14 +207,15 @@ def settle_variances(
     )
     common = np.exp(evidence - evidence.max())
     common /= common.sum()
-    weights = []
-    for (weight, _, by_distance), of_part, share in zip(sums, chances, common, strict=True):
+    weights, seen = [], np.zeros(variance.size)
+    for part, (weight, _, by_distance), of_part, share in zip(_EVEN, sums, chances, common, strict=True):
         mixed = sum(
             of_rate * chance / (by_distance * chance).sum(axis=1, keepdims=True)
             for of_rate, chance in zip(share, of_part, strict=True)
             if of_rate > 1e-4
         )
         np.multiply(weight, np.broadcast_to(mixed, by_distance.shape)[:, None, :, None], out=weight)
+        seen += (weight.sum(axis=(2, 3)) * _left(last)[0]).sum(axis=1) / (1.0 - last.common_loss(part))
         weights.append(weight.reshape(variance.size, -1))
     v = np.concatenate([values.reshape(variance.size, -1) for values, _, _ in cells], axis=1)
     distance = np.broadcast_to((squares * last.scale[:, None])[:, None, :, None], cells[0][0].shape)
@@ -219,10 +226,11 @@ def settle_variances(
     np.maximum(distance, 3.0, out=distance)
     distance *= weight
     fourth = distance.sum(axis=1) / weight.sum(axis=1)
+    left = np.clip(seen / (weight * v).sum(axis=1), _LEAST_LEFT, 1.0)
     del distance
     by_part = common.sum(axis=1)
     lost = float(by_part @ [last.common_loss(part) for part in _EVEN])
-    return _summary(v, weight, fourth, lost, by_part)
+    return _summary(v, weight, fourth, left, lost, by_part)
 
 
 def _cells(
@@ -304,7 +312,9 @@ def _log_fit(seen: Vector, mean: Vector, sd: Vector) -> Vector:
     return -np.where(score < 4.0, 0.5 * score**2, 4.0 * score - 8.0)
 
 
-def _summary(v: Vector, weight: Vector, fourth: Vector, common: float, by_part: Vector) -> VariancePosterior:
+def _summary(
+    v: Vector, weight: Vector, fourth: Vector, left: Vector, common: float, by_part: Vector
+) -> VariancePosterior:
     weight = weight / weight.sum(axis=1, keepdims=True)
     log_v = np.log(v)
     best = (weight * v**2).sum(axis=1) / (weight * v).sum(axis=1)
@@ -317,6 +327,7 @@ def _summary(v: Vector, weight: Vector, fourth: Vector, common: float, by_part: 
         relative_sd=np.hypot(spread, 2.0 * PROTOCOL.crudeness * common),
         doubtful=(weight * off).sum(axis=1),
         fourth=fourth,
+        left=left,
         common=common,
         part=float(by_part @ _EVEN),
         even=float(by_part[np.array(_EVEN) > 0.66].sum()),

@@ -141,6 +141,13 @@ class ProtocolParameters:
     unrelated_rows : float
         Times the share of rows that can hide in the noise of the norms: no axis of the last round is divided by less.
         Open: with 1 some errors are above 1, and with 3 the error of clean collinear columns doubles again.
+    room : float
+        Squared radius for each column that the last round is expected to have at most, where rare events are given room
+        in it: the radius of the round before may have been made for them. Open: 1.3 and 1.5 are alike.
+    tail_part, tail_part_sd : float
+        Of the share that clipping took of a variance by its long tail, the part that it took of its covariances:
+        mean and standard deviation. Of lognormal, gamma, Poisson and zero-inflated columns beside what depends on them
+        linearly, by their logarithm or by a step it is 0.2 to 1.0, on average 0.6 ± 0.3.
     drowned : float
         Standard deviation of a log variance from which on a column's bulk is looked for: its variance may be anything
         between a third and three times.
@@ -188,7 +195,7 @@ class ProtocolParameters:
         Those of three steps.
     """
 
-    version: str = "8"
+    version: str = "9"
     gaps_share: float = 0.03
     ranks_share: float = 0.04
     mean_share: float = 0.02
@@ -202,6 +209,9 @@ class ProtocolParameters:
     largest_count_noise: float = 0.03
     tail_share: float = 0.12
     unrelated_rows: float = 2.0
+    room: float = 1.5
+    tail_part: float = 0.6
+    tail_part_sd: float = 0.3
     drowned: float = 0.5
     most_rows_lost: float = 0.2
     least_rows_lost: float = 0.03
