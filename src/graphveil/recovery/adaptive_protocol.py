@@ -89,9 +89,12 @@ class RoundState:
     denoised : Denoised
         The last round.
     uneven : UnevenLoss
-        What clipping took from some directions more than from others, in the coordinates of ``whitened``.
+        What clipping took from some directions more than from others, in the coordinates of whitened rows.
+    unwhiten : (p, p) array
+        The way back from these, for columns that were given room as if they were divided by their standard deviation.
     meeting : (p, p) array
-        The part of ``single`` that rare events have which meet, as far as sampling does not make them look rare.
+        ``single`` without what clipping took in common, and of rare events that meet as far as sampling does not make
+        them look rare.
     """
 
     covariance: Vector
@@ -109,6 +112,7 @@ class RoundState:
     feared: float
     denoised: Denoised
     uneven: UnevenLoss
+    unwhiten: Vector
     meeting: Vector
 
 
@@ -359,7 +363,8 @@ def _update_estimate(
         denoised=result,
         uneven=UnevenLoss.of(radius, float(missing.mean()), p, found.tail, found.tail_sd, found.view.within),
         # The fourth moment of n Gaussian records has the variance 24/n.
-        meeting=_single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), n),
+        meeting=_single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), unsure, n),
+        unwhiten=np.where(roomy, np.sqrt(known.variance / found.view.scale), 1.0)[:, None] * unwhiten,
     )
 
 
