@@ -140,7 +140,7 @@ def summarise():
     found = defaultdict(lambda: defaultdict(dict))
     for line in lines():
         for method, setting, error in line["errors"]:
-            by_seed = found[*line["cell"], method][line["protocol"] or 0, setting]
+            by_seed = found[*line["cell"], method][int(line["protocol"] or 0), setting]
             by_seed[line["seed"]] = error
     table = []
     for key, by_setting in found.items():

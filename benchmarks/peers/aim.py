@@ -3,11 +3,13 @@
 AIM cuts every column into cells and measures one-way tables; then in each round the exponential mechanism chooses a
 two-way table that the model so far gets most wrong, which is measured with Gaussian noise. The workload is all two-way
 tables, which is what a covariance depends on. In the paper a round that teaches nothing makes the later ones costlier;
-that made covariances worse wherever it was tried, so here all rounds cost the same.
+covariances were worse for it in all five cells where it was tried, so here all rounds cost the same.
 
-The fit is simpler than the paper's graphical model, and kinder: a table that was measured is the nearest one that is
-not negative and agrees with the one-way tables; one that was not has the correlation of largest entropy and the shape
-of Gaussian columns. Nothing is sampled from the model. Columns of few levels are cut into these, others into equal
+The fit is simpler than the paper's graphical model: a table that was measured is the nearest one that is not negative
+and agrees with the one-way tables; one that was not has the correlation of largest entropy and the shape of Gaussian
+columns. Where all tables were measured, it is as accurate as Private-PGM's: on six releases of five columns the errors
+were 0.27, 0.20, 0.29, 0.05, 0.05 and 0.10, and those of the package mbi 2.0 from the same tables 0.27, 0.20, 0.30,
+0.03, 0.05 and 0.09. Nothing is sampled from the model. Columns of few levels are cut into these, others into equal
 cells between public bounds, whose widths are allowed for in variances. A budget of μ is taken as μ²/2 of
 zero-concentrated differential privacy, which is more than it is.
 """
@@ -61,7 +63,7 @@ def aim(rows, low, high, mu, rng, bins, rounds):
         model[chosen] = agreeing(total[chosen] / weight[chosen], margins[i], margins[j], real_pairs[chosen])
         centred = values[i] - margins[i] @ values[i], values[j] - margins[j] @ values[j]
         covariance[i, j] = covariance[j, i] = centred[0] @ model[chosen] @ centred[1]
-        variances = variances_of(margins, values, widths, margin_weight)
+        variances = variances_of(margins, values, widths, real, margin_weight)
         completed = complete(variances, covariance, sd * reach(values, margins))[1]
         root = np.sqrt(completed.diagonal())
         implied = (completed / np.outer(root, root))[above[:, 0], above[:, 1]]
@@ -81,7 +83,7 @@ def answers(values, widths, margins, margin_weight, above, weight, total, real, 
     covariance, noise = np.full((p, p), np.nan), np.zeros((p, p))
     covariance[i, j] = covariance[j, i] = np.einsum("ma,mab,mb->m", centred[i], tables, centred[j])
     noise[i, j] = noise[j, i] = reach(values, margins)[i, j] / np.sqrt(weight[measured])
-    variances = variances_of(margins, values, widths, margin_weight)
+    variances = variances_of(margins, values, widths, real, margin_weight)
     return [complete(variances, covariance, tolerance * noise)[0] for tolerance in TOLERANCES]
 
 
@@ -117,11 +119,14 @@ def count_pairs(codes, pairs, tables):
             tables[k, one[row], other[row]] += 1.0
 
 
-def variances_of(margins, values, widths, margin_weight):
+def variances_of(margins, values, widths, real, margin_weight):
     """With Sheppard's correction for the widths of cells, and at least what noise alone would give."""
     centred = values - (margins * values).sum(axis=1, keepdims=True)
-    noise = np.sqrt((centred**4 * (margins > 0.0)).sum(axis=1) / margin_weight)
-    return np.maximum((margins * centred**2).sum(axis=1) - widths**2 / 12.0, np.maximum(noise, 1e-6))
+    filled = margins > 0.0
+    # A column with all its rows in one cell may have some in any other.
+    filled = np.where(filled.sum(axis=1, keepdims=True) > 1, filled, real)
+    noise = np.sqrt((centred**4 * filled).sum(axis=1) / margin_weight)
+    return np.maximum((margins * centred**2).sum(axis=1) - widths**2 / 12.0, noise)
 
 
 def on_simplex(shares, real):
