@@ -428,11 +428,13 @@ def _make_room(
     takes most of what these rows say. Not so for b = D²/(R² - t²), and that costs little: the noise of a correlation,
     counted with what it must be multiplied by for clipping, has the variance (D²/v + t² b/v)/R² times that of a dense
     one. So events of which clipping leaves less than half are divided by more, if they are known well enough to tell
-    how far away they are. Long tails are not: they have ordinary rows, too, whose noise would grow.
+    how far away they are. Long tails are not: they have ordinary rows, too, whose noise would grow. Nor are events that
+    other columns explain: what is left between them would drown.
     """
     ordinary = min(radius.value**2, PROTOCOL.room * known.fourth.size)
     room = max(ordinary - radius.typical**2, _DENSE_FOURTH)
     roomy = (events > 0.5) & (known.left < 0.5) & (known.fourth > room) & (known.relative_sd < PROTOCOL.drowned)
+    roomy &= np.diag(np.linalg.inv(covariance)) * np.diag(covariance) < 1.0 / (1.0 - PROTOCOL.most_explained)
     if roomy.all():  # no other column has anything to do with them
         roomy = ~roomy
     return covariance + np.diag(np.where(roomy, known.fourth / room - 1.0, 0.0) * np.diag(covariance)), roomy

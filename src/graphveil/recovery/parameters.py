@@ -144,6 +144,9 @@ class ProtocolParameters:
     room : float
         Squared radius for each column that the last round is expected to have at most, where rare events are given room
         in it: the radius of the round before may have been made for them. Open: 1.3 and 1.5 are alike.
+    most_explained : float
+        Share of an event's variance that other columns may explain for it to be given room. Old: an event that moves
+        another column by 2.6 of its deviations has 0.25, twins among the indicators of real tables have 0.4 to 0.8.
     tail_part, tail_part_sd : float
         Of the share that clipping took of a variance by its long tail, the part that it took of its covariances:
         mean and standard deviation. Of lognormal, gamma, Poisson and zero-inflated columns beside what depends on them
@@ -210,6 +213,7 @@ class ProtocolParameters:
     tail_share: float = 0.12
     unrelated_rows: float = 2.0
     room: float = 1.5
+    most_explained: float = 0.3
     tail_part: float = 0.6
     tail_part_sd: float = 0.3
     drowned: float = 0.5
