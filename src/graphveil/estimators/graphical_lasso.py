@@ -26,7 +26,8 @@ class PrivateGraphicalLasso(PaperModeEstimator):
 
     Minimises −log det Θ + tr(SΘ) + Σ λ_ij |Θ_ij|. By default S is the release before denoising, whose noise is known
     entry by entry, and λ_ij is proportional to that noise; the scale is chosen on the release itself, at no cost. Clear
-    edges are not shrunk. With ``mechanism="paper"`` it is the paper's Algorithm 2 as printed: ADMM on a second moment
+    edges are not shrunk. Below two effective records per column, S may be the denoised matrix or a mixture of both, as
+    that choice finds best. With ``mechanism="paper"`` it is the paper's Algorithm 2 as printed: ADMM on a second moment
     with classically calibrated noise, every entry penalised by ``alpha``.
 
     Parameters
@@ -35,9 +36,9 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         The guarantee, against replacing all rows of one person. There are no defaults: this is your decision.
     alpha : "auto", "ebic", float > 0 or (p, p) array
         "auto": penalties in proportion to each entry's noise, with their scale chosen by thinning (cross-validation on
-        the release, at no cost). "ebic": the same with the extended BIC, which keeps fewer edges. A number or a matrix:
-        the penalty itself, off the diagonal of the correlation matrix. The paper's mechanism needs a number, in the
-        units of its second moment.
+        the release, at no cost). "ebic": the same with the extended BIC, which keeps fewer edges, from two effective
+        records per column on. A number or a matrix: the penalty itself, off the diagonal of the correlation matrix. The
+        paper's mechanism needs a number, in the units of its second moment.
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.

@@ -41,7 +41,7 @@ class Analysis:
 
     def find_path(self, most_edges: int) -> list[Network]:
         """The same network at other penalties."""
-        return network_path(self.estimate.noisy, self.network, most_edges)
+        return network_path(self.network, most_edges)
 
     def find_intervals(self, level: float, network: Network | None = None) -> EdgeIntervals:
         """Intervals of all pairs about a network; about :attr:`network`, unless another one is given."""

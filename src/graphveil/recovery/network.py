@@ -8,10 +8,16 @@ shrunk, and the rest is set to zero.
 κ is chosen by *thinning* (data thinning, Neufeld et al. 2024, for Gaussian noise of known law): with G an independent
 copy of the noise, Y + G and Y - G are independent. Fit on the first, score -log det Θ + tr((Y - G)Θ) on the second; the
 score is linear in Y - G, so it does not matter that this is indefinite. No budget is spent.
+
+Below two effective records a column the denoised matrix D knows the broad shape better than Y, but has spread every
+edge over all pairs. A few fits to mixtures of the two compete, from D alone to Y alone with weights, all with the
+variances of D. Half as many records would choose otherwise, so thinning is uneven there: Y + G/2 and Y - 2G are
+independent too, and the first has nearly all that Y knows.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +26,7 @@ from graphveil._linalg import is_positive_definite
 from graphveil.exceptions import NotConverged, UnboundedProblem
 from graphveil.metrics import negative_log_likelihood
 from graphveil.recovery.noise_model import NoisyCovariance
+from graphveil.recovery.shrinkage import denoise, refined_trace_sd
 from graphveil.solvers._graphical_lasso import graphical_lasso
 from graphveil.solvers.solution import Solution
 
@@ -39,7 +46,12 @@ _LEAST_WEIGHT = 0.02
 _FINE, _ROUGH = 1e-3, 3e-3
 _FINEST, _ROUGHEST = 1e-5, 1e-3
 RELIABLE = 2.0  # effective records per column below which single entries say nothing
-_CAUTIOUS = 0.5  # κ there
+_CAUTIOUS = 0.5  # κ of the fit to the denoised matrix
+# Shares of the noisy matrix in mixtures with the denoised one, and κ of the fits to them, in units of that share.
+_MIXTURES = ((0.3, (1.2, 0.85, 0.6)), (0.6, (1.5, 1.1)))
+_SPARSE = (2.8, 2.0, 1.5)  # κ of the fits to the noisy matrix alone
+_UNEVEN = 0.5  # part of G in what is fitted
+_VAGUE = 0.5  # noise of a variance, as a share of it, beyond which correlations with its column may be anything
 _IMPLAUSIBLE = 0.25  # of the denoised variance in some direction; fits that hold have 0.28 or more
 _EBIC_GAMMA = 0.5
 _WEAK = 0.7  # of the penalties
@@ -57,21 +69,24 @@ class Network:
         Of each entry, in the units of the covariance; 0 on the diagonal.
     scale : float
         κ.
+    matrix : (p, p) array
+        What it was fitted to.
     is_broad : bool
-        Fitted to the denoised matrix, because single entries of the noisy one say nothing.
+        Single entries of the noisy matrix say nothing by themselves: there are no intervals.
     """
 
     solution: Solution
     penalties: Matrix
     scale: float
+    matrix: Matrix
     is_broad: bool = False
 
 
 def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: np.random.Generator) -> Network:
-    """Fit with κ chosen by ``choice``, "auto" (thinning) or "ebic"."""
+    """Fit with κ chosen by ``choice``, "auto" (thinning) or "ebic"; where records are few, by thinning."""
     p = len(noisy.matrix)
     if n_eff < RELIABLE * p:
-        return _fit_denoised(noisy)
+        return _fit_few_records(noisy, n_eff, generator)
     S, sd = repair_diagonal(noisy.matrix, noisy), noisy.entry_sd
     weights, near = _adaptive_weights(S, sd, n_eff)
     losses: Iterator[list[float]]
@@ -83,23 +98,89 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
     solution, scale = _raise_penalty_until_solvable(S, sd * weights, chosen, near, _tol(_FINE, S, n_eff))
     # Edges that looked certain contradict each other, or leave a direction without variance: they are noise.
     if scale > chosen or not is_positive_definite(solution.covariance - _IMPLAUSIBLE * noisy.denoised):
-        return _fit_denoised(noisy)
-    return Network(solution, _zero_diagonal(scale * sd * weights), scale)
+        return _fit_denoised(noisy.denoised, sd)
+    return Network(solution, _zero_diagonal(scale * sd * weights), scale, S)
 
 
-def _fit_denoised(noisy: NoisyCovariance) -> Network:
+def _fit_denoised(denoised: Matrix, sd: Matrix) -> Network:
     """Single entries drown; the denoised matrix still knows the broad shape."""
-    penalties = _zero_diagonal(_CAUTIOUS * noisy.entry_sd)
-    return Network(_solve(noisy.denoised, penalties), penalties, _CAUTIOUS, is_broad=True)
+    return _fit_broad(denoised, sd, _CAUTIOUS, None, _FINEST)
 
 
-def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> list[Network]:
+def _fit_broad(S: Matrix, sd: Matrix, scale: float, near: Solution | None, tol: float = _ROUGHEST) -> Network:
+    penalties = _zero_diagonal(scale * sd)
+    return Network(_solve(S, penalties, near, tol), penalties, scale, S, is_broad=True)
+
+
+def _fit_few_records(noisy: NoisyCovariance, n_eff: float, generator: np.random.Generator) -> Network:
+    """Of fits from dense to sparse, the one that thinning finds best; the first where some variance is vague.
+
+    There entries are noisier than their law says, as those of rare events are, and thinning would believe them.
+    """
+    if (noisy.entry_sd.diagonal() > _VAGUE * noisy.denoised.diagonal()).any():
+        return _fit_denoised(noisy.denoised, noisy.entry_sd)
+    fits = {
+        name: fit
+        for name, fit in _mixed_fits(noisy.matrix, noisy.denoised, noisy.entry_sd, n_eff)
+        if is_positive_definite(fit.solution.covariance - _IMPLAUSIBLE * noisy.denoised)
+    }
+    losses: dict[tuple[float, float], list[float]] = {name: [] for name in fits}
+    draws, more = _draws(noisy.matrix), 1.0 + _UNEVEN**2  # times the variance of the noise
+    for _ in range(draws):
+        noise = noisy.draw(generator)
+        train, test = noisy.matrix + _UNEVEN * noise, noisy.matrix - noise / _UNEVEN
+        np.fill_diagonal(test, noisy.denoised.diagonal())
+        sd = np.sqrt(more) * noisy.entry_sd
+        for name, fit in _mixed_fits(train, _denoise_again(noisy, train, more), sd, n_eff / more):
+            if name in losses:
+                losses[name].append(negative_log_likelihood(fit.solution.precision, test))
+    means = {name: float(np.mean(values)) for name, values in losses.items() if len(values) == draws}
+    if not means:
+        return _fit_denoised(noisy.denoised, noisy.entry_sd)
+    best = fits[min(means, key=means.__getitem__)]
+    return replace(best, solution=_solve(best.matrix, best.penalties, best.solution))
+
+
+def _mixed_fits(
+    noisy: Matrix, denoised: Matrix, sd: Matrix, n_eff: float
+) -> Iterator[tuple[tuple[float, float], Network]]:
+    """Fits to mixtures of the noisy and the denoised matrix, named by the share of the noisy one and by κ."""
+    S = noisy.copy()
+    np.fill_diagonal(S, denoised.diagonal())
+    yield (0.0, _CAUTIOUS), _fit_broad(denoised, sd, _CAUTIOUS, None)
+    for share, scales in _MIXTURES:
+        with suppress(UnboundedProblem, NotConverged):
+            near: Solution | None = None
+            for scale in scales:
+                fit = _fit_broad(share * S + (1.0 - share) * denoised, share * sd, scale, near)
+                yield (share, scale), fit
+                near = fit.solution
+    with suppress(UnboundedProblem, NotConverged):
+        near = _fit_broad(S, sd, _FOLDED, None).solution
+        weighted = sd * _weights(near.precision, n_eff)
+        for scale in _SPARSE:
+            fit = _fit_broad(S, weighted, scale, near)
+            yield (1.0, scale), fit
+            near = fit.solution
+
+
+def _denoise_again(noisy: NoisyCovariance, matrix: Matrix, more: float) -> Matrix:
+    """A matrix whose noise has ``more`` times the variance, denoised, with the variances that are known already."""
+    p, sd = len(matrix), float(np.sqrt(sum(size**2 for _, size in noisy.privacy)))
+    back = np.linalg.cholesky(sum((size / sd) ** 2 * b @ b.T for b, size in noisy.privacy))
+    there = np.linalg.solve(back, np.linalg.solve(back, matrix).T)
+    sd *= np.sqrt(more)
+    found = back @ denoise((there + there.T) / 2.0, sd, trace_sd=refined_trace_sd(sd, p)).matrix @ back.T
+    scale = np.sqrt(noisy.denoised.diagonal() / found.diagonal())
+    return np.asarray((found + found.T) / 2.0 * np.outer(scale, scale))
+
+
+def network_path(network: Network, most_edges: int) -> list[Network]:
     """The same fit at other κ, from where there is no edge down; ``network`` itself is among them.
 
     The path ends at an eighth of its κ, where there are more than ``most_edges``, or where there is no minimiser.
     """
-    S = noisy.denoised if network.is_broad else repair_diagonal(noisy.matrix, noisy)
-    base = network.penalties / network.scale
+    S, base = network.matrix, network.penalties / network.scale
     off = base > 0
     # A diagonal matrix is the solution as soon as every penalty exceeds its entry; edges appear about one by one below.
     ratios = np.sort(np.abs(S[off]) / base[off])[::-1]
@@ -119,7 +200,7 @@ def network_path(noisy: NoisyCovariance, network: Network, most_edges: int) -> l
             continue
         if scale < network.scale and warm.n_edges > most_edges:
             break
-        path.append(network if chosen else Network(warm, scale * base, float(scale), network.is_broad))
+        path.append(network if chosen else Network(warm, scale * base, float(scale), S, network.is_broad))
     return path
 
 
@@ -165,8 +246,7 @@ def _thinning_losses(
     S: Matrix, noisy: NoisyCovariance, n_eff: float, near: Solution, generator: np.random.Generator
 ) -> Iterator[list[float]]:
     """For each κ, the losses of fits to Y + G on Y - G for a few draws of G."""
-    draws = int(np.clip(_ENTRIES // S.size, 1, _DRAWS))
-    noises = [noisy.draw(generator) for _ in range(draws)]
+    noises = [noisy.draw(generator) for _ in range(_draws(S))]
     wide = np.sqrt(2.0) * noisy.entry_sd
     fits = [_decreasing_path(repair_diagonal(S + noise, noisy), wide, n_eff / 2.0, near) for noise in noises]
     for solutions in zip(*fits, strict=False):
@@ -174,6 +254,10 @@ def _thinning_losses(
             negative_log_likelihood(solution.precision, S - noise)
             for solution, noise in zip(solutions, noises, strict=True)
         ]
+
+
+def _draws(S: Matrix) -> int:
+    return int(np.clip(_ENTRIES // S.size, 1, _DRAWS))
 
 
 def _decreasing_path(S: Matrix, sd: Matrix, n_eff: float, near: Solution) -> Iterator[Solution]:
