@@ -51,6 +51,7 @@ _CAUTIOUS = 0.5  # κ of the fit to the denoised matrix
 _MIXTURES = ((0.3, (1.2, 0.85, 0.6)), (0.6, (1.5, 1.1)))
 _SPARSE = (2.8, 2.0, 1.5)  # κ of the fits to the noisy matrix alone
 _UNEVEN = 0.5  # part of G in what is fitted
+_EVIDENCE = 1.0  # nats by which another fit must beat that to the denoised matrix: less is the noise of thinning
 _VAGUE = 0.5  # noise of a variance, as a share of it, beyond which correlations with its column may be anything
 _IMPLAUSIBLE = 0.25  # of the denoised variance in some direction; fits that hold have 0.28 or more
 _EBIC_GAMMA = 0.5
@@ -137,6 +138,9 @@ def _fit_few_records(noisy: NoisyCovariance, n_eff: float, generator: np.random.
     means = {name: float(np.mean(values)) for name, values in losses.items() if len(values) == draws}
     if not means:
         return _fit_denoised(noisy.denoised, noisy.entry_sd)
+    dense = (0.0, _CAUTIOUS)
+    if dense in means:
+        means[dense] -= _EVIDENCE
     best = fits[min(means, key=means.__getitem__)]
     return replace(best, solution=_solve(best.matrix, best.penalties, best.solution))
 
