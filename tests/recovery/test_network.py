@@ -49,7 +49,7 @@ def gain(precision, seed):
 
 
 def test_a_sparse_truth_gains():
-    """By a quarter where thinning is sure by a nat, two releases of the ten from seed 20 on; by nothing in the others."""
+    """By a quarter where thinning is sure by a nat: in two releases of ten. By nothing in the others."""
     gains = [gain(pairs(), seed) for seed in (20, 21, 22)]
     assert min(gains) < 0.9
     assert max(gains) < 1.05
