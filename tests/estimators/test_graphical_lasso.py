@@ -37,6 +37,7 @@ def test_the_same_release_always_gives_the_same_network():
     np.testing.assert_array_equal(model.precision_, again.precision_)
     np.testing.assert_allclose(model.precision_ @ model.covariance_, np.eye(20), atol=1e-8)
     assert model.alpha_.shape == (20, 20)
+    np.testing.assert_array_equal(model.alpha_, model.alpha_.T)
     assert not model.alpha_.diagonal().any()
 
 

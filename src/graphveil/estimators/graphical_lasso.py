@@ -131,7 +131,9 @@ class PrivateGraphicalLasso(PaperModeEstimator):
             scale = np.outer(sd, sd)  # from penalties of correlations to those of covariances
             if isinstance(alpha, str):
                 self._network = network = self._analysis.find_network(alpha)
-                solution, self.alpha_ = network.solution, network.penalties / scale
+                penalties = network.penalties / scale
+                # Symmetric to the last bit, so that it can be given as alpha.
+                solution, self.alpha_ = network.solution, (penalties + penalties.T) / 2.0
             else:
                 self.alpha_ = alpha
                 solution = graphical_lasso(
