@@ -84,6 +84,7 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/utility.py
 	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/regression_intervals.py
+	$(BIN)/python benchmarks/rare_events.py
 	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/categories.py

@@ -148,9 +148,9 @@ class ProtocolParameters:
         Share of an event's variance that other columns may explain for it to be given room. Old: an event that moves
         another column by 2.6 of its deviations has 0.25, twins among the indicators of real tables have 0.4 to 0.8.
     tail_part, tail_part_sd : float
-        Of the share that clipping took of a variance by its long tail, the part that it took of its covariances:
-        mean and standard deviation. Of lognormal, gamma, Poisson and zero-inflated columns beside what depends on them
-        linearly, by their logarithm or by a step it is 0.2 to 1.0, on average 0.6 ± 0.3.
+        Of the share that clipping took of a variance by its long tail, the part that it took of its covariances: the
+        middle, and a standard deviation, of the 0.2 to 1.0 that it is without privacy where others depend on the
+        column linearly, by its logarithm or by a step (benchmarks/rare_events.py).
     drowned : float
         Standard deviation of a log variance from which on a column's bulk is looked for: its variance may be anything
         between a third and three times.
