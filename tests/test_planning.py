@@ -1,4 +1,4 @@
-"""Forecasts hold: what was foreseen is within 25% of what then happens."""
+"""Forecasts hold: what was foreseen is what then happens."""
 
 import timeit
 import warnings
@@ -52,10 +52,13 @@ def what_happens(n, p, budget, seed, rows_per_person=1):
 def test_forecasts_come_true(n, p, epsilon, person, repeats):
     budget = gv.Budget(epsilon, 1e-6)
     forecast = rehearse(Case(n, p, budget, person), repeats)
-    n_eff, error, auc = np.median([what_happens(n, p, budget, seed, person) for seed in range(repeats)], axis=0)
-    assert forecast.n_eff == pytest.approx(n_eff, rel=0.25)
-    assert forecast.error == pytest.approx(error, rel=0.25)
-    assert forecast.auc == pytest.approx(auc, abs=0.05)
+    seen = np.array([what_happens(n, p, budget, seed, person) for seed in range(repeats)])
+    n_eff, error, auc = np.median(seen, axis=0)
+    # Of both medians; 1.25 sd/√n is the standard error of one.
+    chance = 3.0 * 1.25 * np.sqrt(2.0 / repeats) * seen.std(axis=0)
+    assert abs(forecast.n_eff - n_eff) < 0.1 * n_eff + chance[0]
+    assert abs(forecast.error - error) < 0.1 * error + chance[1]
+    assert abs(forecast.auc - auc) < 0.02 + chance[2]
 
 
 @pytest.mark.nightly
@@ -86,7 +89,7 @@ def test_the_whole_plan():
     assert plan.here in plan.by_records
     for points in (plan.by_epsilon, plan.by_records):
         assert len(points) == 5
-        assert points[0].error > 1.3 * plan.here.error > 1.3 * 1.3 * points[-1].error
+        assert points[0].error > plan.here.error > points[-1].error
         assert all(a.n_eff < b.n_eff for a, b in pairwise(points))
     # What would do, does.
     for case in (Case(plan.records_needed, 8, budget), Case(4000, 8, gv.Budget(plan.epsilon_needed, 1e-6))):

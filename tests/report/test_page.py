@@ -27,7 +27,8 @@ def test_the_slider_stops_at_the_estimators_network(insurance):
     assert np.abs(r - weights[i, j]).max() <= 0.5e-4
     counts = [len(first) for first, _, _ in data["path"]]
     assert counts[0] == 0
-    assert counts == sorted(counts)
+    gone = -np.minimum(np.diff(counts), 0).sum()  # an edge may leave again as the penalty falls, but few do
+    assert gone < 0.2 * max(counts)
     assert max(counts) > counts[data["chosen"]]
 
 

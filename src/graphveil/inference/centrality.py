@@ -233,7 +233,7 @@ def _blocks(groups: Any, columns: tuple[str, ...]) -> Vector:
 def _simulate(analysis: Analysis, edges: EdgeIntervals, chosen: NDArray[np.bool_]) -> tuple[Matrix, Matrix]:
     """A network, and draws (k, p, p) of what a release of it would have shown of its edges."""
     noisy, theta = analysis.estimate.noisy, analysis.network.solution.precision
-    generator = generator_for(analysis.release.checksum, "centrality")
+    generator = generator_for(analysis.release.stream, "centrality")
     truth, diagonal = partial_correlations(theta), theta.diagonal()
     np.fill_diagonal(truth, 0.0)
     scale = 1.0 / np.sqrt(np.outer(diagonal, diagonal))

@@ -264,7 +264,7 @@ def _count_above_noise(moments: UncertainMoments, values: Vector) -> int:
     """How many of the first exceed those of uncorrelated columns with the same noise (Horn's parallel analysis)."""
     noisy, p = moments.noisy, len(values)
     plain = NoisyCovariance(np.eye(p), noisy.privacy, np.eye(p), noisy.sampling, moments.uncancelled_single, noisy.gaps)
-    generator = generator_for(moments.release.checksum, "components")
+    generator = generator_for(moments.release.stream, "components")
     drawn = np.empty((_DRAWS, p))
     for draw in range(_DRAWS):
         found = repair_diagonal(np.eye(p) + plain.draw(generator), plain)

@@ -110,7 +110,7 @@ def sample(release: Release, n_rows: int, *, random_state: int | None = None) ->
             'a release with variation="within" describes deviations, not rows that people could have.'
         )
     found = recover(release)
-    seed: Any = generator_for(release.checksum, "synthetic") if random_state is None else random_state
+    seed: Any = generator_for(release.stream, "synthetic") if random_state is None else random_state
     rows = found.location + gaussian_rows(found.precision, n_rows, random_state=seed)
     spread = np.sqrt(found.covariance.diagonal())
     columns, start = {}, 0

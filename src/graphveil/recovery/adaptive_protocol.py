@@ -42,11 +42,19 @@ from graphveil.recovery.column_scales import (
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
+from graphveil.recovery.rare_events import (
+    likeness_to_events,
+    lost_covariances,
+    make_room,
+    mean_shift,
+    shrink_rare,
+    single_errors,
+)
 from graphveil.recovery.shrinkage import Denoised, denoise, positive_upward_biased
 from graphveil.recovery.uneven_loss import UnevenLoss
+from graphveil.recovery.whitened_moments import WhitenedMoments, diagonal_of
 from graphveil.released.answers import Answer
-from graphveil.spec.augmentation import Constant
-from graphveil.spec.quantization import MAX_SQUARE, MomentLayout
+from graphveil.spec.quantization import MAX_SQUARE
 from graphveil.spec.queries import ClippedTail, Moments, NormCounts, RowMap
 
 __all__ = ["RoundState", "adaptive_rounds", "recall", "remember"]
@@ -54,7 +62,6 @@ __all__ = ["RoundState", "adaptive_rounds", "recall", "remember"]
 Vector = NDArray[np.float64]
 
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
-_DENSE_FOURTH = 3.0  # E z⁴ of a dense column: it needs no room
 
 
 @dataclass(frozen=True)
@@ -128,6 +135,7 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
         start = known.scale if histogram else known.variance
     location, whiten = columns.location, np.diag(start**-0.5)
     feared, views, roomy = 1.0, list[RoundView](), np.zeros(p, dtype=bool)
+    blind = not histogram and inputs.has_bounds and not has_hardly_a_scale(inputs)
     for number, part in enumerate(parts):
         # Of what is left, as much as this round's part of those that are still to come.
         share = part / sum(parts[number:]) * left * _SAFE
@@ -156,8 +164,11 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
             radius = Radius(guess, 1.0, 0.0, typical, 1.0, np.array([guess]), np.ones(1))
             questions = _questions(inputs, row_map, radius, share, 0.0)
         answers = yield questions
-        round_ = _WhitenedMoments.of(inputs, answers, radius, columns.there)
+        round_ = WhitenedMoments.of(inputs, answers, radius, columns, blind=blind)
         views.append(round_.view)
+        if blind:
+            columns = columns.recentred(round_.location - columns.location, round_.location_sd)
+            prior = variance_prior(columns.variance, columns.sd)
         known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), views)
         estimate = _update_estimate(inputs, columns, round_, known, radius, roomy, first=first, last=last)
         if first and not last and inputs.has_bounds and not inputs.centred:
@@ -167,8 +178,8 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
         covariance, least = estimate.covariance, 0.0
         if number == len(parts) - 2:
             least = PROTOCOL.unrelated_rows * hidden_rows(inputs.noise(histogram * left))
-            events = _likeness_to_events(columns, known, estimate.location, unit)
-            covariance, roomy = _make_room(covariance, known, radius, events)
+            events = likeness_to_events(columns, known, estimate.location, unit)
+            covariance, roomy = make_room(covariance, known, radius, events)
         location, whiten = estimate.location, _principal_whitening(covariance, least, roomy)
         feared = estimate.feared
     return estimate
@@ -229,70 +240,10 @@ def _look_at_bulk(estimate: RoundState, bulk: Bulk) -> RoundState:
     return replace(estimate, covariance=covariance, location=np.where(found, bulk.middle, estimate.location))
 
 
-@dataclass(frozen=True)
-class _WhitenedMoments:
-    """A round's moments of whitened rows about their mean, and the way back."""
-
-    noisy: Vector
-    sd: float
-    spread: Vector
-    back: Vector
-    location: Vector
-    view: RoundView
-    tail: Vector | None = None
-    tail_sd: float = 0.0
-
-    @classmethod
-    def of(cls, inputs: ProtocolInputs, answers: list[Answer], radius: Radius, there: Vector) -> "_WhitenedMoments":
-        p, unit = inputs.n_features, inputs.lattice.unit
-        moments, query = answers[0], answers[0].query
-        assert isinstance(query, Moments)
-        assert query.row_map is not None
-        back = query.row_map.inverse(unit).T
-        middle = query.row_map.centre * unit
-        layout = MomentLayout(p, None if inputs.centred else Constant())
-        lattice = query.lattice(p)
-        constant = lattice.constant * lattice.unit
-        full = layout.refined(moments.values, constant**2)
-        noisy, sd, spread, location = full[:p, :p], moments.sd("diagonal"), np.eye(p), middle
-        if not inputs.centred:
-            mean, mean_sd = full[:p, p] / constant, moments.sd("off_diagonal") / constant
-            # Shrunk towards the centre that the rows have already (James and Stein): the square of a mean that is all
-            # noise would be the largest error of all.
-            trust = max(0.0, 1.0 - p * mean_sd**2 / float(mean @ mean))
-            noisy = noisy - trust**2 * (np.outer(mean, mean) - mean_sd**2 * np.eye(p))
-            location = middle + back @ (trust * mean) / there
-            # A mean that is not near zero brings noise of its own: where that of second moments and mean together is
-            # E, M - mm' has JEJ' with J = (I, -m).
-            spread = spread + 2.0 * (trust * mean_sd / sd) ** 2 * np.outer(mean, mean)
-        view = RoundView(
-            variance=_diagonal(back, noisy),
-            sd=sd * _diagonal(back, spread),
-            scale=_diagonal(back, np.eye(p)),
-            radius=radius.value,
-            typical=radius.typical,
-            gaussian=radius.gaussian,
-            lost=radius.lost,
-        )
-        if len(answers) > 1:
-            cut_off, asked = answers[1], answers[1].query
-            assert isinstance(asked, ClippedTail)
-            tail, tail_sd = MomentLayout(p, None).refined(cut_off.values, 0.0), cut_off.sd("diagonal")
-            view = replace(
-                view,
-                outer=asked.outer,
-                within=radius.within(asked.outer),
-                excess=_diagonal(back, tail),
-                excess_sd=tail_sd * view.scale,
-            )
-            return cls(noisy, sd, spread, back, location, view, tail, tail_sd)
-        return cls(noisy, sd, spread, back, location, view)
-
-
 def _update_estimate(
     inputs: ProtocolInputs,
     columns: Columns,
-    found: _WhitenedMoments,
+    found: WhitenedMoments,
     known: VariancePosterior,
     radius: Radius,
     roomy: NDArray[np.bool_],
@@ -316,7 +267,7 @@ def _update_estimate(
         detection=PROTOCOL.shrinkage.detection if first else 0.0,
         last=last,
     )
-    matrix = _shrink_rare(whitened, sd, roomy, known.variance / found.view.scale)
+    matrix = shrink_rare(whitened, sd, roomy, known.variance / found.view.scale)
     matrix[np.ix_(dense, dense)] = along[:, None] * result.matrix * along
     covariance = back @ matrix @ back.T
     variance, noise = np.diag(covariance), sd * found.view.scale
@@ -331,15 +282,18 @@ def _update_estimate(
         covariance = covariance * again[:, None] * again
     left = np.ones(p) if radius.reach.size == 1 else known.left
     # Of a column that was given room the round's own variance has much noise: what was settled on says more.
-    seen = np.where(roomy, left, _diagonal(back, whitened) / known.variance)
+    seen = np.where(roomy, left, diagonal_of(back, whitened) / known.variance)
     missing = np.clip(1.0 - seen, 0.0, 1.0)
     if last:
         covariance = _floor_spectrum_at_noise(covariance, noise / variance, missing)
     drowned = ~roomy & (PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance))
     relied = radius.lost > PROTOCOL.least_loss and known.even > PROTOCOL.even_chance
+    uneven = UnevenLoss.of(radius, float(missing.mean()), p, found.tail, found.tail_sd, found.view.within)
+    if radius.reach.size == 1:
+        uneven = UnevenLoss.of_gaussian(matrix, radius.value)
     heavy = max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0)
-    events = _likeness_to_events(columns, known, found.location, inputs.lattice.unit)
-    given, unsure = _lost_covariances(left, events)
+    events = likeness_to_events(columns, known, found.location, inputs.lattice.unit)
+    given, unsure = lost_covariances(left, events)
     # Off the diagonal, two columns lost what the one lost that lost more; on it, what brought them to their variances.
     unwhiten = np.where(roomy, left**-0.5, scale)[:, None] * back
     noisy = _symmetric(unwhiten @ whitened @ unwhiten.T)
@@ -351,47 +305,25 @@ def _update_estimate(
         location=found.location,
         columns=columns,
         relative_sd=np.hypot(known.relative_sd, np.log(settled / known.variance) if last else 0.0),
-        shift=_mean_shift(np.diag(covariance), known.fourth, missing),
+        # What was given back to the mean as if rows were Gaussian may be off by half of it.
+        shift=np.hypot(mean_shift(np.diag(covariance), known.fourth, missing), found.unclipped / 2.0),
         fourth=known.fourth,
         undetermined=(known.doubtful > PROTOCOL.doubt) | drowned,
         noisy=noisy,
         back=np.asarray((given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)),
         noise=sd,
-        single=_single_errors(covariance, known.fourth, missing, unsure, n),
+        single=single_errors(covariance, known.fourth, missing, unsure, n),
         kurtosis=min(radius.kurtosis, 1.0) + heavy,
         feared=PROTOCOL.least_feared if relied and not first else 1.0,
         denoised=result,
-        uneven=UnevenLoss.of(radius, float(missing.mean()), p, found.tail, found.tail_sd, found.view.within),
+        uneven=uneven,
         # The fourth moment of n Gaussian records has the variance 24/n.
-        meeting=_single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), unsure, n),
+        meeting=single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), unsure, n),
         unwhiten=np.where(roomy, np.sqrt(known.variance / found.view.scale), 1.0)[:, None] * unwhiten,
     )
 
 
-def _shrink_rare(whitened: Vector, sd: float, roomy: NDArray[np.bool_], variance: Vector) -> Vector:
-    """Whitened covariances of the columns that were given room, as far as they stand out from the noise.
-
-    ``variance`` is what they have in these coordinates.
-    """
-    matrix = np.zeros_like(whitened)
-    pairs = np.triu(roomy[:, None] & roomy, 1)
-    matrix[pairs] = _shrink_entries(whitened[pairs], sd)
-    matrix += matrix.T
-    for j in np.flatnonzero(roomy):
-        matrix[j, ~roomy] = matrix[~roomy, j] = _shrink_entries(whitened[j, ~roomy], sd)
-    matrix[roomy, roomy] = variance[roomy]
-    return matrix
-
-
-def _shrink_entries(entries: Vector, sd: float) -> Vector:
-    """Entries off the diagonal, shrunk as far as all of them together look like noise (James and Stein)."""
-    square = max(float(entries @ entries), 1e-300)
-    return np.asarray(entries * max(0.0, 1.0 - entries.size * sd**2 / 2.0 / square))
-
-
-def _give_back_along_axes(
-    covariance: Vector, found: _WhitenedMoments, seen: Vector, roomy: NDArray[np.bool_]
-) -> Vector:
+def _give_back_along_axes(covariance: Vector, found: WhitenedMoments, seen: Vector, roomy: NDArray[np.bool_]) -> Vector:
     """A covariance with more along axes of which the clipped tail holds more than the columns' losses explain.
 
     Two columns may be almost collinear but in a few rows, and clipping takes most of what is left between them, though
@@ -399,82 +331,12 @@ def _give_back_along_axes(
     """
     assert found.tail is not None
     p, view, forth = seen.size, found.view, np.asarray(np.linalg.inv(found.back), dtype=np.float64)
-    full = _diagonal(forth, covariance)
+    full = diagonal_of(forth, covariance)
     gap = np.diag(found.tail) - (full - seen) * view.within / max(view.lost, 1e-9)
     noise = 2.0 * np.log(max(p, 2)) * found.tail_sd**2  # of p axes without a gap, none is expected to show a larger one
     grown = np.where((gap > 0.0) & ~roomy, np.maximum(gap - noise / np.maximum(gap, 1e-300), 0.0), 0.0) / full
     axes = np.eye(p) + (found.back * (np.sqrt(1.0 + grown) - 1.0)) @ forth
     return np.asarray(axes @ covariance @ axes.T)
-
-
-def _likeness_to_events(columns: Columns, known: VariancePosterior, location: Vector, unit: float) -> Vector:
-    """Variances over the largest that columns with these means can have, (m - low)(high - m): that of two values.
-
-    Clipping moved the means of rare events towards the nearer bound, by about what :func:`_mean_shift` says.
-    """
-    low, high = columns.low * unit, columns.high * unit
-    shift = _mean_shift(known.variance, known.fourth, 1.0 - known.left)
-    mean = location + np.where(high - location > location - low, shift, -shift)
-    return np.asarray(known.variance / columns.there / np.maximum((mean - low) * (high - mean), 1e-300))
-
-
-def _make_room(
-    covariance: Vector, known: VariancePosterior, radius: Radius, events: Vector
-) -> tuple[Vector, NDArray[np.bool_]]:
-    """A covariance to whiten with, in which rare events have a larger variance; and which these are.
-
-    A column with its variance v at a distance D has it in rows of the squared norm D²/b + t², if it is divided by √b; t
-    is the norm of an ordinary row. Divided by their standard deviation, rare events make rows so long that clipping
-    takes most of what these rows say. Not so for b = D²/(R² - t²), and that costs little: the noise of a correlation,
-    counted with what it must be multiplied by for clipping, has the variance (D²/v + t² b/v)/R² times that of a dense
-    one. So events of which clipping leaves less than half are divided by more, if they are known well enough to tell
-    how far away they are. Long tails are not: they have ordinary rows, too, whose noise would grow. Nor are events that
-    other columns explain: what is left between them would drown.
-    """
-    ordinary = min(radius.value**2, PROTOCOL.room * known.fourth.size)
-    room = max(ordinary - radius.typical**2, _DENSE_FOURTH)
-    roomy = (events > 0.5) & (known.left < 0.5) & (known.fourth > room) & (known.relative_sd < PROTOCOL.drowned)
-    roomy &= np.diag(np.linalg.inv(covariance)) * np.diag(covariance) < 1.0 / (1.0 - PROTOCOL.most_explained)
-    if roomy.all():  # no other column has anything to do with them
-        roomy = ~roomy
-    return covariance + np.diag(np.where(roomy, known.fourth / room - 1.0, 0.0) * np.diag(covariance)), roomy
-
-
-def _lost_covariances(left: Vector, events: Vector) -> tuple[Vector, Vector]:
-    """What covariances with dense columns must be multiplied by, and how unsure they are then, relative to them.
-
-    Clipping took a share of a variance in few long rows, and with it what these rows say of other columns: a part θ of
-    that share. Of rare events θ is 1, because their covariances lie where they happen. Of a long tail, θ is 1 for what
-    grows with the column as a line does, and a fifth for what does so only in the middle.
-    """
-    theta = np.clip(events, PROTOCOL.tail_part, 1.0)
-    unsure = PROTOCOL.tail_part_sd * (1.0 - theta) / (1.0 - PROTOCOL.tail_part) * (1.0 - left)
-    return 1.0 + theta * (1.0 / left - 1.0), unsure
-
-
-def _single_errors(covariance: Vector, fourth: Vector, missing: Vector, unsure: Vector, n: float) -> Vector:
-    """Variances of the errors of single entries, beside noise and the sampling of Gaussian rows.
-
-    What clipping took of a covariance is ``unsure``. Shares ℓ_i and ℓ_j of two columns are missing, and may have been
-    correlated otherwise than the rest: by √(ℓ_i ℓ_j) times ``lost_correlation``. And events at distances D_i and D_j
-    that meet in a share q of the rows have the covariance q D_i D_j, which has the variance q D_i² D_j²/n.
-    """
-    variance = np.diag(covariance)
-    far = np.sqrt(variance * np.maximum(fourth - 3.0, 0.0))
-    lost = missing * variance  # ℓ v
-    errors = PROTOCOL.lost_correlation**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
-    errors += (np.maximum.outer(unsure, unsure) * covariance) ** 2
-    np.fill_diagonal(errors, 0.0)  # variances have an account of their own, and no say in correlations
-    return np.asarray(errors)
-
-
-def _mean_shift(variance: Vector, fourth: Vector, missing: Vector) -> Vector:
-    """How far clipping may have moved each mean.
-
-    Variance v that sits at a distance D, in a share v/D² of the rows, loses its share ℓ where these rows are shortened
-    by √(1 - ℓ): then the mean moves by v/D² · D (1 - √(1 - ℓ)). The fourth moment is D²/v.
-    """
-    return np.asarray(np.sqrt(variance / fourth) * (1.0 - np.sqrt(1.0 - missing)))
 
 
 def _floor_spectrum_at_noise(covariance: Vector, blur: Vector, missing: Vector) -> Vector:
@@ -495,11 +357,6 @@ def _floor_spectrum_at_noise(covariance: Vector, blur: Vector, missing: Vector) 
     found = (vectors * np.maximum(values, vectors.T**2 @ least)) @ vectors.T
     sd = sd / np.sqrt(np.diag(found))
     return np.asarray(found * np.outer(sd, sd))
-
-
-def _diagonal(back: Vector, matrix: Vector) -> Vector:
-    """The diagonal of BMB'."""
-    return np.asarray(np.sum((back @ matrix) * back, axis=1))
 
 
 def _symmetric(matrix: Vector) -> Vector:

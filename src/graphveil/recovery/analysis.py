@@ -1,6 +1,6 @@
 """From an estimate to a network and its intervals, composed once, with the seeds that belong to the release.
 
-Simulation chooses penalties and calibrates intervals. Its seeds come from the checksum of the release, so that the
+Simulation chooses penalties and calibrates intervals. Its seeds come from the release's own numbers, so that the
 estimator, the report and the command line show the same numbers.
 """
 
@@ -36,7 +36,7 @@ class Analysis:
 
     def find_network(self, choice: str) -> Network:
         """The network whose penalty is chosen by ``choice``, "auto" (thinning) or "ebic"."""
-        generator = generator_for(self.release.checksum, "network")
+        generator = generator_for(self.release.stream, "network")
         return find_network(self.estimate.noisy, self.estimate.n_eff, choice, generator)
 
     def find_path(self, most_edges: int) -> list[Network]:
@@ -45,6 +45,6 @@ class Analysis:
 
     def find_intervals(self, level: float, network: Network | None = None) -> EdgeIntervals:
         """Intervals of all pairs about a network; about :attr:`network`, unless another one is given."""
-        chosen, generator = network or self.network, generator_for(self.release.checksum, "edges")
+        chosen, generator = network or self.network, generator_for(self.release.stream, "edges")
         names, variables = self.release.column_names, self.release.variables
         return edge_intervals(self.estimate.noisy, chosen, self.estimate.n_eff, level, generator, names, variables)

@@ -29,10 +29,12 @@ class Columns:
 
     Attributes
     ----------
-    location : (p,) array
-        A first mean.
+    location, location_sd : (p,) arrays
+        A first mean, and the standard deviations of its noise.
     variance, sd : (p,) arrays
-        Private variances and the standard deviations of their noise; infinite sd where nothing was asked.
+        Private variances and the standard deviations of their errors; infinite sd where nothing was asked.
+    squares_sd : (p,) array
+        The part of these that is not due to the first mean, about which squares were taken.
     low, high : (p,) arrays of integers
         Bounds on the grid of rows.
     there : (p,) array
@@ -41,8 +43,10 @@ class Columns:
     """
 
     location: Vector
+    location_sd: Vector
     variance: Vector
     sd: Vector
+    squares_sd: Vector
     low: Vector
     high: Vector
     there: Vector
@@ -50,6 +54,12 @@ class Columns:
     def reach(self, unit: float) -> Vector:
         """Squared distance from the mean to the farther end of the window; ``unit`` is a lattice step."""
         return np.asarray(np.maximum(self.high * unit - self.location, self.location - self.low * unit) ** 2)
+
+    def recentred(self, offset: Vector, offset_sd: Vector) -> "Columns":
+        """The same once it is known how far the mean is from the first one: squares about that had its square, too."""
+        variance = self.variance + self.there * (self.location_sd**2 - offset**2)
+        sd = np.hypot(self.squares_sd, 2.0 * self.there * offset * offset_sd)
+        return replace(self, variance=variance, sd=sd)
 
 
 def has_few_records(inputs: ProtocolInputs) -> bool:
@@ -76,7 +86,7 @@ def _left_for_rounds(inputs: ProtocolInputs) -> float:
 def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], tuple[Columns, float]]:
     """Ask about columns; return what is known, and the share of μ² that is left."""
     p, lattice = inputs.n_features, inputs.lattice
-    columns, mean_sd, spent = _columns_before_answers(inputs), np.zeros(p), 0.0
+    columns, spent = _columns_before_answers(inputs), 0.0
     if inputs.gaps:
         asked = ObservedPairs(np.array([float(place.start) for place in inputs.gaps]))
         (answer,) = yield [(asked, PROTOCOL.gaps_share)]
@@ -85,16 +95,18 @@ def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer],
     if not inputs.centred:
         few = has_hardly_a_scale(inputs)
         share = PROTOCOL.few_mean_share if few else PROTOCOL.mean_share
-        columns, mean_sd = yield from _means(columns, inputs, share, shrunk=few)
+        columns = yield from _means(columns, inputs, share, shrunk=few)
         spent += share
     if not inputs.has_bounds:
         return columns, 1.0 - spent
-    first = yield from _squares(columns, lattice, mean_sd, PROTOCOL.squares_share, np.arange(p), np.ones(p))
+    first = yield from _squares(columns, lattice, PROTOCOL.squares_share, np.arange(p), np.ones(p))
     weights = 1.0 / np.maximum(first.variance, first.sd)  # the same relative noise on every variance
-    again = yield from _squares(first, lattice, mean_sd, PROTOCOL.weighted_squares_share, np.arange(p), weights)
+    again = yield from _squares(first, lattice, PROTOCOL.weighted_squares_share, np.arange(p), weights)
     precision, precision_again = first.sd**-2.0, again.sd**-2.0
-    variance = (first.variance * precision + again.variance * precision_again) / (precision + precision_again)
-    columns = replace(columns, variance=variance, sd=(precision + precision_again) ** -0.5)
+    total = precision + precision_again
+    variance = (first.variance * precision + again.variance * precision_again) / total
+    squares_sd = np.hypot(first.squares_sd * precision, again.squares_sd * precision_again) / total
+    columns = replace(columns, variance=variance, sd=total**-0.5, squares_sd=squares_sd)
     return columns, 1.0 - spent - PROTOCOL.squares_share - PROTOCOL.weighted_squares_share
 
 
@@ -105,8 +117,10 @@ def _columns_before_answers(inputs: ProtocolInputs) -> Columns:
     low, high = inputs.window or (-edge, edge)
     return Columns(
         location=np.zeros(p),
+        location_sd=np.zeros(p),
         variance=np.full(p, inputs.radius**2 / p),
         sd=np.full(p, np.inf),
+        squares_sd=np.full(p, np.inf),
         low=low,
         high=high,
         there=np.ones(p),
@@ -115,8 +129,8 @@ def _columns_before_answers(inputs: ProtocolInputs) -> Columns:
 
 def _means(
     columns: Columns, inputs: ProtocolInputs, share: float, *, shrunk: bool
-) -> Generator[QueryBatch, list[Answer], tuple[Columns, Vector]]:
-    """Means of the columns, each with noise in proportion to its window, and the standard deviations of that noise.
+) -> Generator[QueryBatch, list[Answer], Columns]:
+    """Means of the columns, each with noise in proportion to its window.
 
     ``shrunk`` means drawn towards the middle of the windows, as far as all of them together look like noise (James and
     Stein).
@@ -135,22 +149,23 @@ def _means(
         trust = max(0.0, 1.0 - weights.size / float(off @ off)) if off.any() else 0.0
         steps, sd = np.rint(middle + trust * (steps - middle)), trust * sd
     location = np.clip(steps, columns.low, columns.high) * lattice.unit
-    return replace(columns, location=location), sd
+    return replace(columns, location=location, location_sd=sd)
 
 
 def _squares(
-    columns: Columns, lattice: RowGrid, mean_sd: Vector, share: float, which: NDArray[np.intp], wish: Vector
+    columns: Columns, lattice: RowGrid, share: float, which: NDArray[np.intp], wish: Vector
 ) -> Generator[QueryBatch, list[Answer], Columns]:
     """Variances of some columns about the current location."""
     centre = np.rint(columns.location / lattice.unit)
     weights = _whole_weights(wish)
     (answer,) = yield [(ColumnSquares(columns.low, columns.high, centre, weights, which.astype(float)), share)]
-    variance, sd = columns.variance.copy(), columns.sd.copy()
-    noise = mean_sd[which] * np.sqrt(columns.there[which])
+    variance, sd, squares_sd = columns.variance.copy(), columns.sd.copy(), columns.squares_sd.copy()
+    noise = columns.location_sd[which] * np.sqrt(columns.there[which])
     # E(x - m)² = variance + E(m - mean)²: subtract what the noise of the mean adds.
     variance[which] = answer.values["squares"] / weights - noise**2
-    sd[which] = np.hypot(answer.sd("squares") / weights, np.sqrt(2.0) * noise**2)
-    return replace(columns, variance=variance, sd=sd)
+    squares_sd[which] = answer.sd("squares") / weights
+    sd[which] = np.hypot(squares_sd[which], np.sqrt(2.0) * noise**2)
+    return replace(columns, variance=variance, sd=sd, squares_sd=squares_sd)
 
 
 @dataclass(frozen=True)

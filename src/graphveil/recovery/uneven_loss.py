@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphveil._typing import Matrix
+from graphveil.recovery.blind_clipping import unclip_axes
 from graphveil.recovery.clipping_radius import Radius
 from graphveil.recovery.noise_model import NoisyCovariance
 
@@ -58,6 +59,17 @@ class UnevenLoss:
         trust = prior / (prior + noise)
         uneven = trust * beyond * (tail - np.eye(p) * np.trace(tail) / p)
         return cls(np.asarray(uneven), float(np.sqrt(trust * noise)))
+
+    @classmethod
+    def of_gaussian(cls, whitened: Matrix, radius: float) -> "UnevenLoss":
+        """That of Gaussian rows which were shortened without a look at their norms; half of it is unsure.
+
+        Their columns are correlated still, and clipping takes more along the axes that have more.
+        """
+        values, vectors = np.linalg.eigh(whitened)
+        lost = unclip_axes(values, radius) - values
+        lost = lost - values * lost.sum() / values.sum()
+        return cls((vectors * lost) @ vectors.T, float(np.sqrt(np.mean(lost**2)) / 2.0))
 
     def give_back(self, noisy: NoisyCovariance, back: Matrix, single: Matrix) -> NoisyCovariance:
         """A covariance with what some directions lost beyond the mean, and with the error of that.

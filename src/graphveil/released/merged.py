@@ -252,6 +252,11 @@ class MergedRelease(Release):
     def _average(self, values: Sequence[Vector]) -> Vector:
         return np.asarray(np.tensordot(self.weights, np.stack(values), axes=1))
 
+    @property
+    def stream(self) -> str:
+        """That of all its parts."""
+        return "".join(part.stream for part in self.parts)
+
     @cached_property
     def _content(self) -> bytes:
         facts = {"weights": self.weighting, "sites_per_person": self.merged_event.sites_per_person}

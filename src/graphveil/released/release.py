@@ -143,6 +143,17 @@ class Release(NoisyMoments):
         """SHA-256 of the content, in hexadecimal: the same release always has the same."""
         return hashlib.sha256(self._content).hexdigest()
 
+    @cached_property
+    def stream(self) -> str:
+        """What seeds simulations about this release, so that they always give the same; in hexadecimal.
+
+        Made of the answers that came before rows were rotated: sums of integers with noise of their own, the same to
+        the last bit on every processor. Later ones are not, nor is the checksum.
+        """
+        plain = [answer for answer in self.answers if getattr(answer.query, "row_map", None) is None]
+        numbers = [values.tobytes() for answer in plain or self.answers[:1] for values in answer.values.values()]
+        return hashlib.sha256(b"".join(numbers)).hexdigest()
+
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write one file that :meth:`load` reads anywhere; an interrupted write leaves no partial file.
 

@@ -140,7 +140,7 @@ def _regressions(release: Release) -> list[Regression]:
 def _spectrum(found: Estimate, release: Release) -> Spectrum:
     spread = 1.0 / np.sqrt(np.diag(found.covariance))
     scale = np.outer(spread, spread)
-    generator = generator_for(release.checksum, "spectrum")
+    generator = generator_for(release.stream, "spectrum")
     reach = [np.abs(_eigenvalues(found.noisy.draw_privacy(generator) * scale)).max() for _ in range(_NOISE_DRAWS)]
     return Spectrum(
         _eigenvalues(found.noisy.matrix * scale), _eigenvalues(found.covariance * scale), float(np.median(reach))

@@ -1,0 +1,117 @@
+"""Rare events: their variance, and their covariances with everything else, lie in the few rows where they happen.
+
+Divided by its standard deviation, an event of a share q of the rows makes these 1/√q long. Clipping shortens them, and
+what they say is lost from the variance, the covariances and the mean. Here is when the last round divides such columns
+by more, what is given back to what was clipped, and how unsure that is.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphveil._typing import Vector
+from graphveil.recovery.clipping_radius import Radius
+from graphveil.recovery.column_scales import Columns
+from graphveil.recovery.column_variances import VariancePosterior
+from graphveil.recovery.parameters import PROTOCOL
+
+__all__ = [
+    "likeness_to_events",
+    "lost_covariances",
+    "make_room",
+    "mean_shift",
+    "shrink_rare",
+    "single_errors",
+]
+
+_DENSE_FOURTH = 3.0  # E z⁴ of a dense column: it needs no room
+
+
+def likeness_to_events(columns: Columns, known: VariancePosterior, location: Vector, unit: float) -> Vector:
+    """Variances over the largest that columns with these means can have, (m - low)(high - m): that of two values.
+
+    Clipping moved the means of rare events towards the nearer bound, by about what :func:`mean_shift` says.
+    """
+    low, high = columns.low * unit, columns.high * unit
+    shift = mean_shift(known.variance, known.fourth, 1.0 - known.left)
+    mean = location + np.where(high - location > location - low, shift, -shift)
+    return np.asarray(known.variance / columns.there / np.maximum((mean - low) * (high - mean), 1e-300))
+
+
+def make_room(
+    covariance: Vector, known: VariancePosterior, radius: Radius, events: Vector
+) -> tuple[Vector, NDArray[np.bool_]]:
+    """A covariance to whiten with, in which rare events have a larger variance; and which these are.
+
+    A column with its variance v at a distance D has it in rows of the squared norm D²/b + t², if it is divided by √b; t
+    is the norm of an ordinary row. Divided by their standard deviation, rare events make rows so long that clipping
+    takes most of what these rows say. Not so for b = D²/(R² - t²), and that costs little: the noise of a correlation,
+    counted with what it must be multiplied by for clipping, has the variance (D²/v + t² b/v)/R² times that of a dense
+    one. So events of which clipping leaves less than half are divided by more, if they are known well enough to tell
+    how far away they are. Long tails are not: they have ordinary rows, too, whose noise would grow. Nor are events that
+    other columns explain: what is left between them would drown.
+    """
+    ordinary = min(radius.value**2, PROTOCOL.room * known.fourth.size)
+    room = max(ordinary - radius.typical**2, _DENSE_FOURTH)
+    roomy = (events > 0.5) & (known.left < 0.5) & (known.fourth > room) & (known.relative_sd < PROTOCOL.drowned)
+    roomy &= np.diag(np.linalg.inv(covariance)) * np.diag(covariance) < 1.0 / (1.0 - PROTOCOL.most_explained)
+    if roomy.all():  # no other column has anything to do with them
+        roomy = ~roomy
+    return covariance + np.diag(np.where(roomy, known.fourth / room - 1.0, 0.0) * np.diag(covariance)), roomy
+
+
+def shrink_rare(whitened: Vector, sd: float, roomy: NDArray[np.bool_], variance: Vector) -> Vector:
+    """Whitened covariances of the columns that were given room, as far as they stand out from the noise.
+
+    ``variance`` is what they have in these coordinates.
+    """
+    matrix = np.zeros_like(whitened)
+    pairs = np.triu(roomy[:, None] & roomy, 1)
+    matrix[pairs] = _shrink_entries(whitened[pairs], sd)
+    matrix += matrix.T
+    for j in np.flatnonzero(roomy):
+        matrix[j, ~roomy] = matrix[~roomy, j] = _shrink_entries(whitened[j, ~roomy], sd)
+    matrix[roomy, roomy] = variance[roomy]
+    return matrix
+
+
+def _shrink_entries(entries: Vector, sd: float) -> Vector:
+    """Entries off the diagonal, shrunk as far as all of them together look like noise (James and Stein)."""
+    square = max(float(entries @ entries), 1e-300)
+    return np.asarray(entries * max(0.0, 1.0 - entries.size * sd**2 / 2.0 / square))
+
+
+def lost_covariances(left: Vector, events: Vector) -> tuple[Vector, Vector]:
+    """What covariances with dense columns must be multiplied by, and how unsure they are then, relative to them.
+
+    Clipping took a share of a variance in few long rows, and with it what these rows say of other columns: a part θ of
+    that share. Of rare events θ is 1, because their covariances lie where they happen. Of a long tail, θ is 1 for what
+    grows with the column as a line does, and a fifth for what does so only in the middle.
+    """
+    theta = np.clip(events, PROTOCOL.tail_part, 1.0)
+    unsure = PROTOCOL.tail_part_sd * (1.0 - theta) / (1.0 - PROTOCOL.tail_part) * (1.0 - left)
+    return 1.0 + theta * (1.0 / left - 1.0), unsure
+
+
+def single_errors(covariance: Vector, fourth: Vector, missing: Vector, unsure: Vector, n: float) -> Vector:
+    """Variances of the errors of single entries, beside noise and the sampling of Gaussian rows.
+
+    What clipping took of a covariance is ``unsure``. Shares ℓ_i and ℓ_j of two columns are missing, and may have been
+    correlated otherwise than the rest: by √(ℓ_i ℓ_j) times ``lost_correlation``. And events at distances D_i and D_j
+    that meet in a share q of the rows have the covariance q D_i D_j, which has the variance q D_i² D_j²/n.
+    """
+    variance = np.diag(covariance)
+    far = np.sqrt(variance * np.maximum(fourth - 3.0, 0.0))
+    lost = missing * variance  # ℓ v
+    errors = PROTOCOL.lost_correlation**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
+    errors += (np.maximum.outer(unsure, unsure) * covariance) ** 2
+    np.fill_diagonal(errors, 0.0)  # variances have an account of their own, and no say in correlations
+    return np.asarray(errors)
+
+
+def mean_shift(variance: Vector, fourth: Vector, missing: Vector) -> Vector:
+    """How far clipping may have moved each mean.
+
+    Variance v that sits at a distance D, in a share v/D² of the rows, loses its share ℓ where these rows are shortened
+    by √(1 - ℓ): then the mean moves by v/D² · D (1 - √(1 - ℓ)). The fourth moment is D²/v.
+    """
+    return np.asarray(np.sqrt(variance / fourth) * (1.0 - np.sqrt(1.0 - missing)))
