@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphveil as gv
-from graphveil.exceptions import InvalidParameter
+from graphveil.exceptions import GuaranteeError, InvalidParameter
 from graphveil.privacy.mechanisms import step_for
 from graphveil.rows.accumulators import CellCounter, ColumnTotals, NormCounter
 from graphveil.spec.quantization import CELL_LEVELS, MomentLayout, RowGrid
@@ -175,6 +175,14 @@ def test_cells_are_counts_of_the_lattice():
         expected, _ = np.histogram(rows, bins=2**level, range=(-1, 1))
         assert np.abs(np.cumsum(counts[start : start + 2**level]) - np.cumsum(expected)).max() <= 3  # rounding at edges
         start += 2**level
+
+
+def test_cells_are_counted_between_bounds_alone():
+    """Of rows that have a norm instead, a coordinate could be beyond the last cell."""
+    lattice = RowGrid.of(gv.Domain(data_norm=1.0, n_features=1), None)
+    space = RowSpace(1, lattice, MomentLayout(1, None))
+    with pytest.raises(GuaranteeError, match="between bounds"):
+        step_for(CellCounts(np.zeros(1)), space, 1, MU, 2.0**-70)
 
 
 def test_questions_that_are_not_proved_are_refused():

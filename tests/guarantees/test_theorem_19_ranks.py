@@ -151,6 +151,7 @@ NAMED = {"cost": gv.Number(1, 9, scale="rank"), "b": (0, 1)}
         (lambda: gv.Ordinal([1, 2], scale="log"), "one of 'scores', 'rank'"),
         (lambda: gv.Ordinal(range(2000), scale="rank"), "at most 1024"),
         (lambda: gv.Domain(NAMED, person="id", variation="between"), 'other than "rank" with variation="between"'),
+        (lambda: gv.Domain(NAMED, data_norm=1.0), 'data_norm must be None with scale="rank"'),
         (lambda: gv.Domain(NAMED, person="id", variation="within"), 'other than "rank" with variation="within"'),
         (lambda: released(adaptive=False), 'adaptive must be True with scale="rank"'),
         (lambda: released(assume_centered=True), 'assume_centered must be False with scale="rank"'),

@@ -100,6 +100,8 @@ def _norm_law(query: NormCounts, space: RowSpace, rows_per_person: int, *budget:
 
 
 def _cell_law(query: CellCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
+    if space.known_lattice.levels == 0:
+        raise GuaranteeError("Cells are counted between bounds: rows that have a norm instead could lie beyond them.")
     count = query.columns.size * sum(2**level for level in CELL_LEVELS)
     bound = sensitivity.added_cell_sensitivity if space.hides_count else sensitivity.cell_sensitivity
     delta = space.weight_unit * bound(query.columns.size, rows_per_person)

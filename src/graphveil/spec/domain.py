@@ -160,6 +160,8 @@ class Domain(Record):
             raise InvalidParameter.of("missing", f'False with variation="{self.variation}"', True)
         if self.variation != "total" and self.wants_scores:
             raise InvalidParameter.of("scale", f'other than "{RANK}" with variation="{self.variation}"', RANK)
+        if self.wants_scores and self.data_norm is not None:  # cells are counted between bounds, of rows that keep them
+            raise InvalidParameter.of("data_norm", f'None with scale="{RANK}"', self.data_norm)
         if self.hides_count and self.gaps:
             raise InvalidParameter.of("missing", f'False with neighbours="{self.neighbours}"', True)
         if self.variation != "total" and self.wants_private_norm:
