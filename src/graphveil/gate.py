@@ -96,7 +96,7 @@ def release(
     by : str or mapping, optional
         Release each group by itself, for one charge: the name of a :class:`~graphveil.Category` of the domain, or a
         column and its declared levels, ``{"arm": ["A", "B"]}``; with an array, the source is a pair ``(rows, levels)``.
-        The guarantee protects a record, or a person, within its groups: membership is public. Other levels have none.
+        Other levels have none. Who is in which group is public, unless ``neighbours="add-remove"`` makes it a secret.
     mechanism : {"default", "paper"}
         "paper" is the noise of the paper's Algorithm 1 as printed, for comparison: more, for the same guarantee.
     allow_unproven : bool, default False
@@ -175,11 +175,11 @@ def release(
 
 
 def _ask_groups(source: "Rows", options: ReleaseOptions, account: Account, ask: Any) -> GroupedRelease:
-    """One release of each group: all groups are counted, then charged once, then drawn one after the other."""
+    """One release of each group: all are counted, unless that is a secret, charged once, and drawn one by one."""
     from graphveil.rows.groups import count_groups, split_groups
 
     groups = split_groups(source, options)
-    shares = account.open_groups(*count_groups(groups, by_person=options.domain.person is not None))
+    shares = account.open_groups(*count_groups(groups, options))
     return GroupedRelease(shares[0].whole, tuple(map(ask, groups, shares)))
 
 

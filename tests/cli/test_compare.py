@@ -100,6 +100,16 @@ def test_groups_are_released_for_one_charge_and_compared(graphveil, tmp_path):
     compared = graphveil("compare", "t-1.release", "t-2.release", "--json").json
     assert compared["mean"]["differ"] == 1
     assert "Who belongs to the group ward = 1 is not hidden" in " ".join(graphveil("show", "t-1.release").out.split())
+    shown = graphveil("show", "t.release", "--json").json
+    assert [found["group"] for found in shown["groups"]] == ["ward = 1", "ward = 2"]
+    assert sum(found["records"] for found in shown["groups"]) == 3000
+    ask = ("release", "t.parquet", "--epsilon", 2, "--delta", 1e-6, "--bounds", "bounds.toml", "--no-ledger")
+    ask += ("--by", "ward=1,2,3", "--neighbours", "add-remove", "-o", "hidden.release")  # nobody is in ward 3
+    assert "who belongs to which group is secret" in graphveil(*ask, "--json").json["guarantee"]
+    public = graphveil("show", "hidden.release").out.partition("Public anyway")[2].partition("Other releases")[0]
+    assert "names" in public
+    assert "number" not in public
+    assert "belongs" not in public
 
 
 @pytest.mark.parametrize(

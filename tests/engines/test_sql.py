@@ -363,6 +363,9 @@ def test_groups(database):
     with pytest.raises(SourceError, match="no record with arm = nobody"):
         gv.release(database.source(), by={"arm": ["t", "nobody"]}, ledger=ledger, dataset="d", **options)
     assert ledger.charged == []
+    hidden = {"by": {"arm": ["t", "nobody"]}, "domain": gv.Domain({"age": (0, 110)}, neighbours="add-remove")}
+    made = gv.release(database.source(), **options | hidden | {"adaptive": False})
+    assert made == gv.release(as_frame(columns), **options | hidden | {"adaptive": False})
 
 
 def test_levels_of_groups_have_the_rule_of_categories(database):

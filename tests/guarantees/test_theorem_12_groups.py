@@ -13,6 +13,8 @@ import graphveil as gv
 from graphveil.engines import open_rows
 from graphveil.exceptions import BudgetExceeded, GuaranteeError, InvalidParameter, SourceError
 from graphveil.ledger.account import Account, GroupAccount
+from graphveil.report.page import report_html
+from graphveil.report.privacy_card import privacy_card
 from graphveil.rows.groups import GroupRows, split_groups
 from graphveil.rows.sources import open_source
 from graphveil.spec.grouping import GroupedEvent, GroupEvent, Grouping
@@ -478,3 +480,60 @@ def test_weights_and_people_and_groups_together(visits):
     for source in (visits.drop(columns="id"), (array, visits["sex"].to_numpy())):
         again = ask_people(source, SEXES, domain=beside, person=visits["id"], weight=weights)
         assert np.array_equal(again["M"].second_moment, made["M"].second_moment)
+
+
+# ------------------------------------------------------------------ being in a group is a secret
+HIDDEN = {name: replace(domain, neighbours="add-remove") for name, domain in (("rows", DOMAIN), ("people", PEOPLE))}
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_somebody_more_moves_their_own_groups_alone_and_nothing_public(visits, hidden):
+    """Their number by one; of what is public, and of groups that they are not in, nothing; a group may be empty."""
+    asked = {"domain": HIDDEN[hidden], "by": {"year": [2020, 2021, 2023]}}
+    new = pd.DataFrame({"x": 5.0, "y": -5.0, "id": "somebody new", "year": [2020, 2023, 2019], "sex": "F"})
+    more = new[1:] if hidden == "rows" else new
+    one, two = ask_people(visits, **asked), ask_people(pd.concat([visits, more], ignore_index=True), **asked)
+    assert one.event == two.event
+    assert one.guarantee == two.guarantee
+    assert one.event.counts is one.event.n_samples is one[2023].event.n_samples is None
+    assert np.array_equal(one[2021].second_moment, two[2021].second_moment)
+    for year in (2020, 2021, 2023):
+        count = one[year].answers[0].values["count"] - two[year].answers[0].values["count"]
+        assert count == pytest.approx(-(year in more["year"].to_numpy()))
+    assert one[2023].n_samples >= 1
+
+
+@pytest.mark.parametrize(("hidden", "several"), [("rows", 1), ("people", 2)])
+def test_hidden_groups_are_charged_for_everybody_who_could_be_in_them(visits, hidden, several, tmp_path):
+    """A row is in one group. A person could be in all that are declared, though here everybody is in one."""
+    ledger = gv.Ledger(tmp_path / "ledger.db")
+    ledger.create("d", BUDGET)
+    made = gv.release(visits, domain=HIDDEN[hidden], budget=BUDGET, by=SEXES, ledger=ledger, dataset="d")
+    assert ledger.spent("d").epsilon <= BUDGET.epsilon
+    assert "secret, in groups" in str(ledger.history("d"))
+    assert made.event.groups_per_person == several
+    for part in made.values():
+        steps = [answer.step for answer in part.answers]
+        assert several * sum(Fraction(step.mu) ** 2 for step in steps) <= Fraction(made.event.mu) ** 2
+        spent = sum(Fraction(step.eta) for step in steps) + Fraction(part.event.id_collisions)
+        assert several * spent <= Fraction(made.event.eta)
+        assert part.event.mu == pytest.approx(made.event.mu / np.sqrt(several))
+        assert "who belongs to this group" in part.guarantee
+        assert "is secret" in part.guarantee
+        assert "not hidden" not in str(privacy_card(part))
+        assert "who belongs" not in dict(privacy_card(part).facts)["Public anyway"]
+    assert GroupedEvent.from_json(made.event.to_json()) == made.event
+    sizes = {"neighbours": "replace", "n_samples": 9, "counts": (4, 5)}
+    for forged in ({"counts": (4, 5)}, {"groups_per_person": 3 - several}, sizes | {"counts": None}):
+        with pytest.raises(InvalidParameter, match=r"counts must be|groups_per_person must not"):
+            replace(made.event, **forged)
+    assert "about" in made._repr_html_()
+
+
+def test_hidden_groups_are_compared_and_reported(visits):
+    made = ask_people(visits, SEXES, seed=None, domain=HIDDEN["rows"], adaptive=True, budget=gv.Budget(8.0, 1e-6))
+    found = gv.compare(made["F"], made["M"])
+    assert found.means.p_value[found.means.labels.index("y")] < 1e-6
+    assert "secret" in report_html(made)
+    with pytest.raises(InvalidParameter, match="cannot be merged: sizes of sites are secret"):
+        gv.merge_releases([*made.values()])

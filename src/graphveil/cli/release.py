@@ -58,7 +58,8 @@ def release(
         str | None,
         typer.Option(
             metavar="COLUMN[=LEVEL,LEVEL,…]",
-            help="Release each group of records by itself, for one charge; who belongs to which group is then public.",
+            help="Release each group of records by itself, for one charge; who belongs to which group is then public, "
+            "unless with --neighbours add-remove.",
         ),
     ] = None,
     neighbours: Annotated[

@@ -12,6 +12,7 @@ from graphveil.cli._output import echo, emit, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from graphveil.released.grouped import GroupedRelease
     from graphveil.released.release import Release
 
 __all__ = ["say_card", "show"]
@@ -24,18 +25,26 @@ def show(
 ) -> None:
     """Show what a release promises: the privacy card. Free, and needs no records.
 
+    Of a file with several groups (`graphveil release --by`): what all of them together promise.
+
     Example: graphveil show patients.release
     """
-    from graphveil.released.release import Release
+    from graphveil.released.grouped import read_any_release
+    from graphveil.released.release import read_content
 
-    found = Release.load(require_file(release))
+    found = read_any_release(read_content(require_file(release)), str(release))
     emit(as_json, _facts(found), lambda console: say_card(console, found))
 
 
-def _facts(release: "Release") -> dict[str, Any]:
+def _facts(release: "Release | GroupedRelease") -> dict[str, Any]:
+    from graphveil.released.release import Release
     from graphveil.report.privacy_card import max_guess_accuracy
 
     event = release.event
+    parts = (release,) if isinstance(release, Release) else release.parts
+    sizes = [_sizes(part) for part in parts]
+    if not isinstance(release, Release):
+        sizes = [{"groups": [{"group": name} | own for name, own in zip(event.groups, sizes, strict=True)]}]
     promised, added = max_guess_accuracy(event)
     return {
         "guarantee": release.guarantee,
@@ -47,18 +56,23 @@ def _facts(release: "Release") -> dict[str, Any]:
         "seeded": event.seeded,
         "neighbours": event.neighbours,
         "rows_per_person": event.rows_per_person,
-        release.event.counted: release.n_samples,
-        **({} if release.total_weight is None else {"total_weight": release.total_weight, "n_kish": release.n_kish}),
-        "columns": list(release.column_names),
+        **sizes[0],
+        "columns": list(parts[0].column_names),
         "mechanism": event.mechanism,
         "rounds": event.rounds,
         "max_guess_accuracy": {"promised": promised, "with_this_noise": added},
-        "versions": release.versions,
+        "versions": parts[0].versions,
         "checksum": release.checksum,
     }
 
 
-def say_card(console: "Console", release: "Release", below: str | None = None) -> None:
+def _sizes(release: "Release") -> dict[str, Any]:
+    """How many people or records there are, with noise where that is a secret, and what they weigh."""
+    weights = {"total_weight": release.total_weight, "n_kish": release.n_kish}
+    return {release.event.counted: release.n_samples} | ({} if release.total_weight is None else weights)
+
+
+def say_card(console: "Console", release: "Release | GroupedRelease", below: str | None = None) -> None:
     """Print the card, and what else there is to say."""
     from rich.panel import Panel
     from rich.table import Table

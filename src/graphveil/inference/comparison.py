@@ -421,7 +421,7 @@ def _check_alike(a: Any, b: Any, *, overlap: bool) -> None:
     if (a.augment is None) != (b.augment is None):
         raise InvalidParameter("a and b must both have released the mean, or both have assumed that it is zero.")
     if not overlap and _share_people(a, b):
-        raise InvalidParameter("a and b are groups of one table in which somebody is in both: say overlap=True.")
+        raise InvalidParameter("a and b are groups of one table in which somebody may be in both: say overlap=True.")
     shared = {part.checksum for part in _parts(a)} & {part.checksum for part in _parts(b)}
     if shared and not overlap:
         raise InvalidParameter(

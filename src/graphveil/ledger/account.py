@@ -116,33 +116,36 @@ class Account:
 
         return analytic_mu(self._options.budget), grid_eta_budget(self._options.budget, collisions)
 
-    def open_groups(self, counts: list[int], groups_per_person: int) -> "list[GroupAccount]":
+    def open_groups(self, counts: list[int] | None, groups_per_person: int) -> "list[GroupAccount]":
         """An account for each group; together they are charged what a person in the most groups costs.
+
+        ``counts`` are those of the groups, None where they are secret.
 
         Guarantee
         ---------
         Proof: ``privacy/proofs/groups.md``.
         """
-        from graphveil.spec.events import collision_probability
+        from graphveil.privacy.calibration import allowed_collisions
 
         options, by_person = self._options, self._options.domain.person is not None
         assert options.by is not None
-        for level, count in zip(options.by.levels, counts, strict=True):
-            if count == 0:
-                raise SourceError(f"There is no record with {options.by.column} = {level}: declare levels that exist.")
-        collisions = groups_per_person * collision_probability(sum(counts)) if by_person else 0.0
+        if counts is not None and 0 in counts:
+            level = options.by.levels[counts.index(0)]
+            raise SourceError(f"There is no record with {options.by.column} = {level}: declare levels that exist.")
+        n = None if counts is None else sum(counts)
+        collisions = groups_per_person * allowed_collisions(options.budget, n) if by_person else 0.0
         whole = GroupedEvent(
             options.budget,
             *self.allowance(collisions),
             options.mechanism,
             "adaptive" if options.adaptive else "one",
-            sum(counts),
+            n,
             options.domain.rows_per_person,
             options.domain.neighbours,
             options.random_state is not None,
             by_person,
             grouping=options.by,
-            counts=tuple(counts),
+            counts=None if counts is None else tuple(counts),
             groups_per_person=groups_per_person,
         )
         return [GroupAccount(self, whole, level) for level in options.by.levels]
@@ -227,7 +230,9 @@ class GroupAccount:
 
 
 def _warn_of_large_delta(event: ReleaseEvent) -> None:
-    n, delta = min(event.counts) if isinstance(event, GroupedEvent) else event.n_samples, event.budget.delta
+    n, delta = event.n_samples, event.budget.delta
+    if isinstance(event, GroupedEvent) and event.counts is not None:
+        n = min(event.counts)
     if n is not None and delta >= 1.0 / n:  # where it is secret, whether there is a warning would tell
         warn_caller(
             f"delta={format_exact(delta)} is at least 1/n for n={n} records: a mechanism that publishes one record at "

@@ -99,5 +99,5 @@ def _cells(entry: Entry) -> tuple[str, ...]:
 
 def _format_count(event: ReleaseEvent) -> str:
     if event.n_samples is None:
-        return "secret"
+        return "secret, in groups" if event.groups else "secret"
     return f"{event.n_samples} in groups" if event.groups else str(event.n_samples)

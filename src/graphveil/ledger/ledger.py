@@ -56,8 +56,8 @@ class Ledger:
     Guarantee
     ---------
     For every data set, all releases that were charged to it, together, are (ε, δ)-private for the budget that it was
-    created with, unless one of them is seeded. Where some are releases of groups (``by=``), that is against replacing
-    records by others of the same groups. Any number of processes may share a ledger. Proof:
+    created with, unless one of them is seeded. Where records are replaced and some are releases of groups (``by=``),
+    they are replaced by others of the same groups. Any number of processes may share a ledger. Proof:
     ``privacy/proofs/ledger.md``. It goes by name: the same people under two names are counted twice, each time from
     zero.
 

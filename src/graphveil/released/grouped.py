@@ -38,7 +38,8 @@ class GroupedRelease(Mapping[Level, Release]):
         grouping = self.event.grouping
         if len(self.parts) != len(grouping.levels):
             raise InvalidParameter("a grouped release must have one release for each level.")
-        for level, count, part in zip(grouping.levels, self.event.counts, self.parts, strict=True):
+        counts = self.event.counts or (None,) * len(self.parts)
+        for level, count, part in zip(grouping.levels, counts, self.parts, strict=True):
             own: Any = part.event
             if not isinstance(own, GroupEvent) or own.group != (grouping.column, level) or own.n_samples != count:
                 raise InvalidParameter("the groups of a grouped release must be those that were charged.")
@@ -99,7 +100,8 @@ class GroupedRelease(Mapping[Level, Release]):
         return f"<GroupedRelease of {len(self)} groups: {self.guarantee}>"
 
     def _repr_html_(self) -> str:
-        groups = [(f"{self.event.grouping.column} = {level}", f"{part.n_samples:,}") for level, part in self.items()]
+        about, names = "about " if self.event.hides_count else "", self.event.groups
+        groups = [(name, f"{about}{part.n_samples:,}") for name, part in zip(names, self.parts, strict=True)]
         return facts_html("GroupedRelease", [("guarantee", self.guarantee), *groups])
 
 

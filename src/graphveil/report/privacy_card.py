@@ -167,7 +167,7 @@ def _describe_limits(event: ReleaseEvent) -> str:
     )
     if event.neighbours == "add-remove":
         count = "Which of two records a person in the table has is protected less than being in it: by twice μ."
-    if event.groups:
+    elif event.groups:
         count = f"Who belongs to the group {' or '.join(event.groups)} is not hidden. {count}"
     return (
         f"{count} A group (a family, a ward) is protected less than one person. General facts can be learnt, and apply "
@@ -212,8 +212,9 @@ def _describe_public_facts(release: Release | GroupedRelease) -> str:
     counts = [f"{part.n_samples:,}" for part in _parts(release)]
     of = f"of {release.event.counted}"
     records = f"number {of}, {counts[0]}" if len(counts) == 1 else f"numbers {of}, {' and '.join(counts)}"
-    known = [] if release.event.neighbours == "add-remove" else [f"the {records}"]
-    if release.event.groups:
+    hidden = release.event.neighbours == "add-remove"
+    known = [] if hidden else [f"the {records}"]
+    if release.event.groups and not hidden:
         known.append(f"who belongs to the group {' or '.join(release.event.groups)}")
     known.append(f"the {domain.n_features} columns and their names")
     if domain.bounds is not None:

@@ -16,6 +16,7 @@ from graphveil.rows.by_person import count_people
 from graphveil.rows.partitions import RemoteGroups
 from graphveil.rows.people import People
 from graphveil.rows.sources import RowSource
+from graphveil.spec.grouping import most_groups
 
 if TYPE_CHECKING:
     from graphveil.rows.sources import Block, DecodeTask
@@ -69,8 +70,15 @@ def split_groups(rows: "RowSource | StreamedMoments", options: "ReleaseOptions")
     return [GroupRows(rows, place, mark) for mark in options.by.marks]
 
 
-def count_groups(groups: Sequence[RowSource], *, by_person: bool) -> tuple[list[int], int]:
-    """How many rows, or people, are in each group, and in how many groups somebody is, at most. All of it is public."""
+def count_groups(groups: Sequence[RowSource], options: "ReleaseOptions") -> tuple[list[int] | None, int]:
+    """How many rows, or people, are in each group, and in how many groups somebody is, at most, where that is public.
+
+    Where being in a group is a secret, nothing is counted, and somebody could be in every group.
+    """
+    assert options.by is not None
+    by_person = options.domain.person is not None
+    if options.domain.hides_count:
+        return None, most_groups(options.by, by_person=by_person)
     if not by_person:
         return [group.count() for group in groups], 1
     counts, met = [], People()

@@ -109,7 +109,7 @@ class PrivacyCost:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups of a table that were released by themselves: who belongs to them is public."""
+        """The groups of a table that were released by themselves: who belongs to them is as public as the count is."""
         return ()
 
     @property

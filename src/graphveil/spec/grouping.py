@@ -3,7 +3,8 @@
 Who is in which group is public, as are the numbers of records: neighbours replace a record by another one *of the same
 group*. Then one record concerns one group, and all groups together cost what the most expensive one costs. With a
 person column, all records of a person are replaced by those of somebody *in the same groups*: if somebody is in k
-groups, each group gets μ/√k. Proof: ``privacy/proofs/groups.md``.
+groups, each group gets μ/√k. With ``neighbours="add-remove"`` nothing of this is public: a record is in one group, a
+person may be in every one. Proof: ``privacy/proofs/groups.md``.
 """
 
 import math
@@ -23,7 +24,7 @@ from graphveil.spec.kinds import Category, Level, Number
 from graphveil.spec.rounding import float_round_down
 from graphveil.spec.serialization import LATER, Record
 
-__all__ = ["GroupEvent", "GroupedEvent", "Grouping", "Level"]
+__all__ = ["GroupEvent", "GroupedEvent", "Grouping", "Level", "most_groups"]
 
 
 @dataclass(frozen=True)
@@ -136,15 +137,17 @@ class GroupEvent(ReleaseEvent):
     @property
     def change(self) -> str:
         """The change of the table that the noise hides."""
-        return _replacing(self)
+        return super().change if self.hides_count else _replacing(self)
 
     @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
         (name,) = self.groups
+        known = "secret" if self.hides_count else "public"
+        number = "" if self.n_samples is None else f", {self.n_samples}"
         return self._sentence(
             self.change,
-            f"who belongs to this group ({name}) is public, and so is the number of {self.counted}, {self.n_samples}.",
+            f"who belongs to this group ({name}) is {known}, and so is the number of {self.counted}{number}.",
         )
 
 
@@ -155,25 +158,31 @@ class GroupedEvent(ReleaseEvent):
     Parameters
     ----------
     grouping : Grouping
-    counts : tuple of int
-        Number of records, or of people, of each group; public.
+    counts : tuple of int or None
+        Number of records, or of people, of each group; public. None where they are not.
     groups_per_person : int
-        In how many groups somebody is, at most; public, as membership is.
+        In how many groups somebody is, at most; public, as membership is. Where that is secret, all that are declared.
     """
 
     grouping: Grouping = field(kw_only=True)
-    counts: tuple[int, ...] = field(kw_only=True)
+    counts: tuple[int, ...] | None = field(kw_only=True)
     groups_per_person: int = field(default=1, kw_only=True, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.grouping, Grouping):
             raise InvalidParameter.of("grouping", "a Grouping", self.grouping)
-        for count in self.counts:
-            _validation.integer("counts", count, 1, 2**62)
-        if len(self.counts) != len(self.grouping.levels) or sum(self.counts) != self.n_samples:
-            raise InvalidParameter("counts must be one for each level, and add up to n_samples.")
-        _validation.integer("groups_per_person", self.groups_per_person, 1, len(self.counts))
+        n_groups = len(self.grouping.levels)
+        if self.hides_count != (self.counts is None):
+            raise InvalidParameter('counts must be None exactly where neighbours="add-remove" hides them.')
+        if self.counts is not None:
+            for count in self.counts:
+                _validation.integer("counts", count, 1, 2**62)
+            if len(self.counts) != n_groups or sum(self.counts) != self.n_samples:
+                raise InvalidParameter("counts must be one for each level, and add up to n_samples.")
+        _validation.integer("groups_per_person", self.groups_per_person, 1, n_groups)
+        if self.hides_count and self.groups_per_person != most_groups(self.grouping, by_person=self.by_person):
+            raise InvalidParameter("groups_per_person must not depend on records where membership is secret.")
 
     @property
     def share(self) -> tuple[float, float]:
@@ -206,16 +215,29 @@ class GroupedEvent(ReleaseEvent):
     @property
     def change(self) -> str:
         """The change of the table that the noise hides."""
-        return _replacing(self)
+        return super().change if self.hides_count else _replacing(self)
 
     @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
+        if self.counts is None:
+            known = f"who belongs to which group is secret, and so are the numbers of {self.counted}."
+            return self._sentence(self.change, known)
         sizes = ", ".join(f"{count} with {name}" for name, count in zip(self.groups, self.counts, strict=True))
         return self._sentence(
             self.change,
             f"who belongs to which group is public, and so are the numbers of {self.counted}: {sizes}.",
         )
+
+
+def most_groups(grouping: Grouping, *, by_person: bool) -> int:
+    """In how many groups somebody could be, whatever the records are.
+
+    Guarantee
+    ---------
+    Proof: ``privacy/proofs/groups.md``.
+    """
+    return len(grouping.levels) if by_person else 1
 
 
 def _replacing(event: ReleaseEvent) -> str:

@@ -83,7 +83,6 @@ class ReleaseOptions(Record):
         if self.by is not None:
             _require("labels", self.labels, None, "with by")
             _require("mechanism", self.mechanism, "default", "with by")
-            _require("neighbours", self.domain.neighbours, "replace", "with by")
             if self.domain.rows_per_person != 1:
                 rule = "1 with by, where a person's records could be in several groups: say whose they are, by person="
                 raise InvalidParameter.of("rows_per_person", rule, self.domain.rows_per_person)
