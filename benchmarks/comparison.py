@@ -80,8 +80,8 @@ def main():
             table.append(row)
             print(*row, sep=" | ", flush=True)
         print(f"{len(found)} of {reps} comparisons; smallest difference {smallest:.3f}", flush=True)
-    with RESULTS.open("w", newline="") as file:
-        csv.writer(file).writerows([FIELDS, *table])
+        with RESULTS.open("w", newline="") as file:  # whatever is measured by now
+            csv.writer(file).writerows([FIELDS, *table])
 
 
 if __name__ == "__main__":
