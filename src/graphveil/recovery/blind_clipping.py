@@ -8,9 +8,9 @@ moments of Gaussian rows can be computed, and so what they were before.
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammaln
 
-from graphveil._typing import Vector
+from graphveil._typing import Matrix, Vector
 
-__all__ = ["unclip_axes", "unclip_moments"]
+__all__ = ["unclip_axes", "unclip_moments", "uneven_gaussian_loss"]
 
 _STEPS = 8  # to 1% where half is left
 _LEAST_LEFT = 0.5  # rows of which less is left say hardly more than where they lie
@@ -35,6 +35,17 @@ def unclip_moments(mean: Vector, variance: Vector, radius: float) -> tuple[Vecto
         true_variance = (variance + mean**2) / _left_of_squares(true_variance, true_mean, radius) - true_mean**2
         true_variance = np.clip(true_variance, variance, variance / _LEAST_LEFT)
     return true_mean, true_variance
+
+
+def uneven_gaussian_loss(shortened: Matrix, radius: float) -> Matrix:
+    """What Gaussian rows lose along some axes more than along others, beside a share that is common to all.
+
+    Columns are still correlated in one round, and clipping takes more along the axes that have more.
+    """
+    values, vectors = np.linalg.eigh(shortened)
+    lost = unclip_axes(values, radius) - values
+    lost = lost - values * lost.sum() / values.sum()
+    return np.asarray((vectors * lost) @ vectors.T)
 
 
 def unclip_axes(values: Vector, radius: float) -> Vector:

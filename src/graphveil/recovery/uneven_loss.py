@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphveil._typing import Matrix
-from graphveil.recovery.blind_clipping import unclip_axes
 from graphveil.recovery.clipping_radius import Radius
 from graphveil.recovery.noise_model import NoisyCovariance
 
@@ -61,15 +60,9 @@ class UnevenLoss:
         return cls(np.asarray(uneven), float(np.sqrt(trust * noise)))
 
     @classmethod
-    def of_gaussian(cls, whitened: Matrix, radius: float) -> "UnevenLoss":
-        """That of Gaussian rows which were shortened without a look at their norms; half of it is unsure.
-
-        Their columns are correlated still, and clipping takes more along the axes that have more.
-        """
-        values, vectors = np.linalg.eigh(whitened)
-        lost = unclip_axes(values, radius) - values
-        lost = lost - values * lost.sum() / values.sum()
-        return cls((vectors * lost) @ vectors.T, float(np.sqrt(np.mean(lost**2)) / 2.0))
+    def given_back(cls, lost: Matrix) -> "UnevenLoss":
+        """Where ``lost`` was given back as if rows were Gaussian: there is no more to give back, but half is unsure."""
+        return cls(np.zeros_like(lost), float(np.linalg.norm(lost) / np.sqrt(len(lost)) / 2.0))
 
     def give_back(self, noisy: NoisyCovariance, back: Matrix, single: Matrix) -> NoisyCovariance:
         """A covariance with what some directions lost beyond the mean, and with the error of that.
