@@ -91,13 +91,13 @@ for place in sys.argv[1:]:
     assert ended(box(sys.executable, "-c", code, *places)) == (0, "", "")
 
 
-def test_what_cannot_be_kept_is_compiled_in_memory(box):
-    """numba finds no place to keep what it compiles, which was the end of every command."""
-    code = """
-from graphveil.rows.recoding import logarithm
-assert logarithm.signatures and logarithm(1.0) == 0.0
-"""
-    assert ended(box(sys.executable, "-c", code)) == (0, "", "")
+@pytest.mark.parametrize("home", [{}, {"HOME": "/proc/nowhere"}], ids=["no home", "a home that is not there"])
+def test_what_cannot_be_kept_is_compiled_in_memory(box, tmp_path, home):
+    """numba finds no place for it, or makes a folder named ~ here; the first was the end of every command."""
+    code = "from graphveil.rows.recoding import logarithm as log; assert log.signatures and log(1.0) == 0.0"
+    before = set(tmp_path.iterdir())
+    assert ended(box(sys.executable, "-c", code, **home)) == (0, "", "")
+    assert set(tmp_path.iterdir()) == before
 
 
 @pytest.mark.nightly  # each compiles everything, for half a minute; by day one function, above
