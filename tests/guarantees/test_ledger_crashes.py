@@ -27,8 +27,8 @@ def holds(report, kills):
     assert min(report["untouched"], report["lost"], report["stored"]) > 0  # before the charge, between, and after
 
 
-def test_two_hundred_kills_with_a_file(tmp_path):
-    holds(killed(tmp_path / "ledger.db", tmp_path, 200, 2026), 200)
+def test_eighty_kills_with_a_file(tmp_path):
+    holds(killed(tmp_path / "ledger.db", tmp_path, 80, 2026), 80)
 
 
 def test_kills_with_a_server(postgres, tmp_path):
