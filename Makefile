@@ -7,7 +7,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Dependency groups need a pip of 2025; a new environment may have an older one.
 GROUP   = $(INSTALL) 'pip>=25.1' && $(INSTALL) -e
 
-.PHONY: help demo test lint types pytest nightly oldest lock sbom changelog package bench docs paper paper-quick clean
+.PHONY: help demo test lint types compiled pytest nightly oldest lock sbom changelog package bench docs paper paper-quick clean
 
 help:           ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,7 +27,9 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.base  ## install into .venv, then release, fit and report on a bundled survey
 	$(BIN)/graphveil demo
 
-test: lint types pytest  ## every check; STRICT=1 makes a skipped test a failure
+test: $(VENV)/.dev   ## every check; STRICT=1 makes a skipped test a failure
+	$(MAKE) -j 2 lint types compiled
+	$(MAKE) pytest
 
 lint: $(VENV)/.dev   ## style
 	$(BIN)/ruff check .
@@ -35,6 +37,10 @@ lint: $(VENV)/.dev   ## style
 
 types: $(VENV)/.dev  ## strict types of src/
 	$(BIN)/mypy
+
+# Fills numba's cache, beside mypy; without it both processes of the tests would compile the same at the same time.
+compiled: $(VENV)/.dev
+	$(BIN)/python -m pytest -q --collect-only src > /dev/null
 
 pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
 	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2
