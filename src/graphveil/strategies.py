@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol
 
+from graphveil._threads import blas_threads_for
 from graphveil.exceptions import InvalidParameter
 from graphveil.privacy import calibration
 from graphveil.privacy.mechanisms import check_room, paper_step, step_for
@@ -168,7 +169,8 @@ class Strategy:
                 answers.extend(found)
                 return found
 
-            remember(inputs, answers, run_protocol(adaptive_rounds(inputs), ask))
+            with blas_threads_for(inputs.n_features):
+                remember(inputs, answers, run_protocol(adaptive_rounds(inputs), ask))
 
     def _ask(self, asked: QueryBatch) -> list[Answer]:
         """Ask queries, each with its share of μ², in one pass over the rows."""

@@ -18,6 +18,7 @@ The posterior is a sum over a grid. All else follows from it: the scale of the n
 published, its standard deviation, and which columns are undetermined.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -239,35 +240,43 @@ def _cells(
     """Values of v, their log weights without the prior of D, and which D are possible: columns × left × D × rest."""
     last = views[-1]
     left, left_log = _left(last)
-    own, own_sd = (values[:, None, None, None] for values in (variance, sd))
-    distance = squares[:, None, :, None] * last.scale[:, None, None, None]
-    at_bound = np.arange(squares.shape[1]) == squares.shape[1] - 1
+    distance = squares * last.scale[:, None]
     common = last.common_loss(part)
+    crude, crude_log = np.array(_NORMAL).T
+    is_dense = np.arange(squares.shape[1]) == 0
+    within = is_dense | (np.isfinite(sd)[:, None] & (distance <= 2.0 * reach[:, None]))
+    least = np.where(is_dense, np.inf, distance)[:, None, :, None]  # no column has a larger variance than D²
     values, logs = [], []
     for shape in _SHAPES:
-        share = np.where(at_bound, last.left(squares, PROTOCOL.at_bound_parts), last.left(squares, shape))
-        crude, crude_log = np.array(_NORMAL).T
+        share = _at_bound(last.left, squares, shape)
         # Where hardly anything is left, a law of losses is not off by more than a factor of e.
         factor = np.exp(PROTOCOL.crudeness * np.minimum(1.0 / share - 1.0, 6.0)[..., None] * crude) / share[..., None]
         v = left[:, :, None, None] / (1.0 - common) * factor[:, None]
-        log_weight = left_log[:, :, None, None] + crude_log + np.interp(np.log(v), *prior) + _log_fit(own, v, own_sd)
+        log_weight = np.interp(np.log(v), *prior)
+        log_weight += left_log[:, :, None, None]
+        log_weight += crude_log
+        log_weight += _log_seen(variance, sd, v, np.ones_like(squares), np.zeros_like(squares))
         for view in views[:-1]:
-            then = distance / view.scale[:, None, None, None]
-            leaves = np.where(at_bound[:, None], view.left(then, PROTOCOL.at_bound_parts), view.left(then, shape))
-            mean = (1.0 - view.common_loss(part)) * leaves * v
-            off = PROTOCOL.crudeness * (v - mean) + PROTOCOL.earlier_crudeness * view.common_loss(part) * mean
-            log_weight = log_weight + _log_seen(view.variance, mean, view.sd, off)
+            lost = view.common_loss(part)
+            seen = (1.0 - lost) * _at_bound(view.left, distance / view.scale[:, None], shape)
+            off = PROTOCOL.crudeness * (1.0 - seen) + PROTOCOL.earlier_crudeness * lost * seen
+            log_weight += _log_seen(view.variance, view.sd, v, seen, off)
         if last.excess is not None and last.excess_sd is not None:
             alike = common * last.within / max(last.lost, 1e-9)
-            taken = np.where(at_bound, last.taken(squares, PROTOCOL.at_bound_parts), last.taken(squares, shape))
-            mean = (alike + (1.0 - common) * taken[:, None, :, None]) * v
-            log_weight = log_weight + _log_seen(last.excess, mean, last.excess_sd, 2.0 * PROTOCOL.crudeness * mean)
-        far = (distance <= 2.0 * reach[:, None, None, None]) & (distance >= v) & np.isfinite(own_sd)
-        dense = np.arange(squares.shape[1])[:, None] == 0
-        logs.append(np.where(far | dense, log_weight, -np.inf))
+            taken = alike + (1.0 - common) * _at_bound(last.taken, squares, shape)
+            log_weight += _log_seen(last.excess, last.excess_sd, v, taken, 2.0 * PROTOCOL.crudeness * taken)
+        np.copyto(log_weight, -np.inf, where=~within[:, None, :, None] | (v > least))
+        logs.append(log_weight)
         values.append(v)
     log_weight = np.concatenate(logs, axis=3)
     return np.concatenate(values, axis=3), log_weight, np.isfinite(log_weight).any(axis=(1, 3))
+
+
+def _at_bound(share: Callable[[Vector, Shape], Vector], squares: Vector, shape: Shape) -> Vector:
+    """What clipping does at each distance; the last one is that of the bound, where variances have another shape."""
+    found = share(squares, shape)
+    found[:, -1] = share(squares[:, -1], PROTOCOL.at_bound_parts)
+    return found
 
 
 def _left(view: RoundView) -> tuple[Vector, Vector]:
@@ -299,17 +308,34 @@ def _exp_and_sum(log_weight: Vector) -> tuple[Vector, Vector, Vector]:
     return weight, top[:, 0, 0, 0], weight.sum(axis=(1, 3))
 
 
-def _log_seen(seen: Vector, mean: Vector, sd: Vector, off: Vector) -> Vector:
-    """Log density of a view whose mean is itself off by ``off``; none where it says nothing."""
-    noise = np.hypot(sd[:, None, None, None], off)
-    return np.where(np.isinf(noise), 0.0, _log_fit(seen[:, None, None, None], mean, noise) - np.log(noise))
+def _log_seen(seen: Vector, sd: Vector, v: Vector, share: Vector, off: Vector) -> Vector:
+    """Log density of views of a ``share`` of v that is itself off by ``off`` times v; 0 where one says nothing.
+
+    Here ``v`` is columns × left × D × rest, and ``share`` and ``off`` are columns × D.
+    """
+    noise = v * off[:, None, :, None]
+    noise *= noise
+    noise += np.where(np.isinf(sd), 1.0, sd**2)[:, None, None, None]
+    score = v * share[:, None, :, None]
+    score -= seen[:, None, None, None]
+    score *= score
+    score /= noise
+    log_density = _log_normal(np.sqrt(score, out=score))
+    log_density -= 0.5 * np.log(noise, out=noise)
+    log_density[np.isinf(sd)] = 0.0
+    return log_density
 
 
 def _log_fit(seen: Vector, mean: Vector, sd: Vector) -> Vector:
-    """Log likelihood of a normal one up to four standard deviations, and no steeper from there on."""
+    """Log likelihood of a mean; 0 where sd is infinite."""
     with np.errstate(invalid="ignore"):
-        score = np.abs(np.where(np.isinf(sd), 0.0, (seen - mean) / sd))
-    return -np.where(score < 4.0, 0.5 * score**2, 4.0 * score - 8.0)
+        return _log_normal(np.abs(np.where(np.isinf(sd), 0.0, (seen - mean) / sd)))
+
+
+def _log_normal(score: Vector) -> Vector:
+    """Log density of a normal law up to four standard deviations, and no steeper from there on."""
+    near = np.minimum(score, 4.0)
+    return np.asarray(near * (0.5 * near - score))
 
 
 def _summary(

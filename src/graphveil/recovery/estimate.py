@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphveil import _validation
 from graphveil._packages import import_package
+from graphveil._threads import blas_threads_for
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.adaptive_protocol import RoundState, adaptive_rounds, recall
@@ -213,8 +214,11 @@ def require_covariance(given: Any) -> None:
 
 def estimate_release(release: Release) -> Estimate:
     """:func:`recover` without a word."""
-    if isinstance(release, MergedRelease):
-        return _estimate_merged(release)
+    with blas_threads_for(release.domain.require_n_features()):
+        return _estimate_merged(release) if isinstance(release, MergedRelease) else _estimate_one(release)
+
+
+def _estimate_one(release: Release) -> Estimate:
     centre, half = release.scaling
     scale = np.outer(half, half)
     if release.event.rounds == "adaptive":
@@ -293,7 +297,7 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
 
     Coordinates are those in which the summed noise is the same in all directions, exactly if every site's is.
     """
-    weights, parts = release.weights, [estimate_release(part) for part in release.parts]
+    weights, parts = release.weights, [_estimate_one(part) for part in release.parts]
     noisy = release.between_sites + sum(w * found.noisy.matrix for w, found in zip(weights, parts, strict=True))
     privacy = tuple((b, w * sd) for w, found in zip(weights, parts, strict=True) for b, sd in found.noisy.privacy)
     p, sd = len(noisy), float(np.sqrt(sum(size**2 for _, size in privacy)))
