@@ -179,7 +179,7 @@ def _ask_groups(source: "Rows", options: ReleaseOptions, account: Account, ask: 
     from graphveil.rows.groups import count_groups, split_groups
 
     groups = split_groups(source, options)
-    shares = account.open_groups(*count_groups(groups, options))
+    shares = account.open_groups(*count_groups(source, groups, options))
     return GroupedRelease(shares[0].whole, tuple(map(ask, groups, shares)))
 
 

@@ -14,7 +14,7 @@ from graphveil.engines.spark import _adding, _outcome, _row
 from graphveil.exceptions import SourceError
 from graphveil.rows.partitions import PartitionSum
 from helpers.exact_sums import everything_said
-from helpers.reference_releases import BY_PERSON, CALLS, EXPECTED, FRAME, WEIGHED, Ledger, assert_same_bits
+from helpers.reference_releases import BY_PERSON, CALLS, EVERY_CALL, EXPECTED, FRAME, WEIGHED, Ledger, assert_same_bits
 
 
 @pytest.fixture(scope="module")
@@ -242,8 +242,17 @@ def check_faults(session, files, folder):
         session.conf.unset(name)
 
 
+def check_groups(session, files, folder):
+    """Rows of a level are picked where they are, whatever others there are; people may be in several groups."""
+    frame = session.read.parquet(str(files))
+    for name, by in (("one round", {"label": ["up", "down"]}), ("weighted rows, one round", {"number": [3, -5]})):
+        asked = {**EVERY_CALL[name], "by": by}
+        assert gv.release(frame, **asked) == gv.release(FRAME, **asked)
+
+
 CHECKS = [
     check_same_bits,
+    check_groups,
     check_faults,
     check_killed_executor,
     check_people,
@@ -266,6 +275,13 @@ def test_a_cluster_from_end_to_end(session, files, tmp_path):
 def test_people_in_every_round(session, files):
     assert_same_bits(session.read.parquet(str(files)), BY_PERSON)
     assert_same_bits(session.read.parquet(str(files)), WEIGHED)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["adaptive", "total", "within", "weighted people"])
+def test_groups_in_every_round(session, files, name):
+    asked = EVERY_CALL[name] | {"by": {"label": ["up", "down"]}}
+    assert gv.release(session.read.parquet(str(files)), **asked) == gv.release(FRAME, **asked)
 
 
 @pytest.mark.nightly

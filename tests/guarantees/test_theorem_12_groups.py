@@ -5,17 +5,21 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 
+import dask.array
+import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
 
 import graphveil as gv
 from graphveil.engines import open_rows
+from graphveil.engines.dask import DaskPartitions
 from graphveil.exceptions import BudgetExceeded, GuaranteeError, InvalidParameter, SourceError
 from graphveil.ledger.account import Account, GroupAccount
 from graphveil.report.page import report_html
 from graphveil.report.privacy_card import privacy_card
-from graphveil.rows.groups import GroupRows, split_groups
+from graphveil.rows.group_rows import GroupRows, number_groups
+from graphveil.rows.groups import split_groups
 from graphveil.rows.sources import open_source
 from graphveil.spec.grouping import GroupedEvent, GroupEvent, Grouping
 from graphveil.spec.options import ReleaseOptions
@@ -264,12 +268,6 @@ def test_the_file_of_a_group_is_read_by_a_process_that_knows_nothing_of_groups_y
     read = "import sys, graphveil as gv; print(gv.Release.load(sys.argv[1]).event.group)"
     said = subprocess.run([sys.executable, "-c", read, tmp_path / "a.release"], capture_output=True, text=True)
     assert said.stdout.strip() == "('arm', 'A')", said.stderr
-
-
-def test_rows_on_other_machines_are_refused(table):
-    dask = pytest.importorskip("dask.dataframe")
-    with pytest.raises(SourceError, match="by= is not supported"):
-        gv.release(dask.from_pandas(table, npartitions=2), **ASK)
 
 
 def test_groups_are_compared_by_their_names(table):
@@ -537,3 +535,48 @@ def test_hidden_groups_are_compared_and_reported(visits):
     assert "secret" in report_html(made)
     with pytest.raises(InvalidParameter, match="cannot be merged: sizes of sites are secret"):
         gv.merge_releases([*made.values()])
+
+
+# ------------------------------------------------------------------ rows on other machines
+def test_partitions_have_the_same_groups_to_the_last_bit(visits):
+    """Rows and people, weighted or not, in groups that are public or secret; columns are named by the frame."""
+    frame = visits.assign(w=np.linspace(0.1, 4.0, len(visits)), year=visits["year"].where(visits["year"] > 2019))
+    parts = dask.dataframe.from_pandas(frame, npartitions=3)
+    weighted = replace(PEOPLE, weight=gv.Weight("w", largest=3.0))
+    for domain, by, adaptive in (
+        (DOMAIN, SEXES, True),
+        (PEOPLE, YEARS, True),
+        (weighted, YEARS, False),
+        (replace(PEOPLE, variation="between"), SEXES, True),
+        (HIDDEN["people"], {"year": [2020, 1900]}, False),
+    ):
+        asked = {"domain": domain, "adaptive": adaptive}
+        assert ask_people(parts, by, **asked) == ask_people(frame, by, **asked)
+    named = ["x", "y", "year"]
+    asked = {"by": YEARS, "domain": gv.Domain(bounds=(-5, 5)), "adaptive": False}
+    assert ask_people(parts[named], **asked) == ask_people(frame[named], **asked)
+    with pytest.raises(SourceError, match="no record with sex = X"):
+        ask_people(parts, {"sex": ["F", "X"]})
+    array = dask.array.from_array(frame[named].to_numpy(), chunks=(500, 3))
+    with pytest.raises(SourceError, match="An array has no column of levels"):
+        ask_people(array, YEARS, domain=DOMAIN)
+
+
+def test_people_who_do_not_meet_are_noticed_in_their_groups(visits):
+    parts, ledger = dask.dataframe.from_pandas(visits, npartitions=3), Recorder()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DaskPartitions, "_bring_together", DaskPartitions._keyed)
+        with pytest.raises(SourceError, match="nothing from this pass is used"):
+            ask_people(parts, YEARS, ledger=ledger, dataset="d")
+    assert ledger.events == []
+
+
+def test_a_level_has_one_number_however_it_is_written():
+    """Minus zero is zero: it would be another group where only bits are compared."""
+    levels = np.array([0.0, -0.0, 1.0, np.nan, np.inf, 2.0])
+    assert number_groups(levels, (1.0, 0.0)).tolist() == [1, 1, 0, -1, -1, -1]
+    frame = pd.DataFrame({"x": 1.0, "y": 0.5, "id": np.arange(40) % 20, "arm": [0.0, 1.0] * 10 + [-0.0, 1.0] * 10})
+    parts, asked = dask.dataframe.from_pandas(frame, npartitions=4), {"by": {"arm": [0, 1]}, "domain": PEOPLE}
+    made = ask_people(parts, **asked)
+    assert made.event.counts == (10, 10)
+    assert made == ask_people(frame, **asked)

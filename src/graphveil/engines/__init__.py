@@ -4,6 +4,7 @@ Each pass of a release runs once over all partitions. A partition returns intege
 leaves its machine. The noise is drawn by the process that asked, from the operating system's entropy there.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +62,7 @@ def _open_with_levels(
         opened = opened if weight is None else add_weights(opened, weight)
         return opened, domain.resolve(None, opened.n_features - 1)
     if domain.source_columns is None:
-        other = (by.column, domain.person, domain.weight and domain.weight.column)
-        found = [name for name in name_columns(source) or () if name not in other]
-        domain = replace(domain, columns=found or None)
+        domain = _with_columns(domain, by, name_columns(source) or ())
     opened = open_source(source, by.as_column_of(domain), None, person, weight)
     if opened.columns is None:
         raise SourceError("An array has no column of levels: with by, give a pair (rows, levels) as source.")
@@ -84,17 +83,21 @@ def open_engine(source: Any, domain: Domain, augment: Augment, by: Grouping | No
                 "release those."
             )
         return source.open(domain, labels, None if by is None else (by.column, by.levels))
-    if by is not None:
-        raise SourceError(
-            "These rows are on other machines, where by= is not supported yet. Write them to Parquet files first."
-        )
+    if by is not None and domain.source_columns is None and hasattr(source, "columns"):
+        domain = _with_columns(domain, by, map(str, source.columns))
     if _package(source) == "dask":
         from graphveil.engines.dask import DaskPartitions
 
-        return DaskPartitions(source, domain, labels)
+        return DaskPartitions(source, domain, labels, by)
     from graphveil.engines.spark import SparkPartitions
 
-    return SparkPartitions(source, domain, labels)
+    return SparkPartitions(source, domain, labels, by)
+
+
+def _with_columns(domain: Domain, by: Grouping, names: Iterable[str]) -> Domain:
+    """With all columns of a source but those that make groups, tell people apart, or hold weights."""
+    other = (by.column, domain.person, domain.weight and domain.weight.column)
+    return replace(domain, columns=[name for name in names if name not in other] or None)
 
 
 def _is_engine(source: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphveil._threads import one_blas_thread
 from graphveil.exceptions import SourceError
+from graphveil.rows.group_rows import number_groups
 from graphveil.rows.parallel import as_floats
 from graphveil.rows.partitions import (
     KeyedRows,
@@ -20,11 +21,12 @@ from graphveil.rows.partitions import (
     add_sums,
     installed_version,
 )
-from graphveil.rows.people import Hasher, draw_points
+from graphveil.rows.people import Hasher
 from graphveil.rows.sanitized_errors import call_sanitized, sanitized_message
 from graphveil.rows.sources import open_batch
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
+from graphveil.spec.grouping import Grouping
 
 __all__ = ["DaskPartitions"]
 
@@ -42,20 +44,23 @@ class DaskPartitions(Partitions):
     domain : Domain
     labels : Labels or None
         With a column.
+    by : Grouping or None
+        The column of levels that makes groups.
     """
 
-    def __init__(self, collection: Any, domain: Domain, labels: Labels | None) -> None:
+    def __init__(self, collection: Any, domain: Domain, labels: Labels | None, by: Grouping | None = None) -> None:
         # An empty piece of the same type has the schema, and is checked like any other batch.
-        opened = open_batch(call_sanitized(lambda: _empty(collection), "opened"), domain, labels)
+        reading = domain if by is None else by.as_column_of(domain)
+        opened = open_batch(call_sanitized(lambda: _empty(collection), "opened"), reading, labels)
         if opened is None:
             raise SourceError(f"The source is a dask {type(collection).__name__}: give a 2-D array or a data frame.")
-        self.columns, self.n_features = opened.columns, opened.n_features
-        self.domain, self.labels = domain.resolve(self.columns, self.n_features), labels
+        self.labels, self.reading = labels, reading.resolve(opened.columns, opened.n_features)
+        self.match(opened, domain, by)
         beside = domain.person if labels is None else labels.column
-        wanted = None if self.columns is None else [*self.columns, *([] if beside is None else [beside])]
+        wanted = None if opened.columns is None else [*opened.columns, *([] if beside is None else [beside])]
         self._collection = self._counted = call_sanitized(lambda: _select_columns(collection, wanted), "opened")
         if domain.person is not None:
-            self._keying = _Keying(self.domain, draw_points(), installed_version())
+            self._keying = _Keying(self.reading, self.points, installed_version())
             self._collection = call_sanitized(self._bring_together, "opened")
         self._n_people: int | None = None  # once counted
 
@@ -84,7 +89,7 @@ class DaskPartitions(Partitions):
         return int(call_sanitized(lambda: _count_rows(parts).compute(), _SUMMING))
 
     def count_people(self) -> int:
-        """Number of different keys, counted by Dask itself; a partition whose ids cannot be read is refused here."""
+        """Number of different keys, in each group, counted by Dask itself; ids that cannot be read are refused here."""
         from dask.delayed import delayed
 
         if self._n_people is None:
@@ -94,6 +99,8 @@ class DaskPartitions(Partitions):
             if refused:
                 raise SourceError(refused[0])
             keys = self._keyed()[self._keying.key_names]
+            if self.marks:
+                keys = self._keyed().map_partitions(_number_groups, self._keying.key_names, self.place, self.marks)
             different = keys.drop_duplicates(split_out=keys.npartitions, shuffle_method="tasks")
             self._n_people = int(call_sanitized(lambda: different.map_partitions(len).sum().compute(), _SUMMING))
         return self._n_people
@@ -158,6 +165,12 @@ class _Keying:
         return pd.concat([pd.DataFrame(rows, columns=names), pd.DataFrame(keys, columns=self.key_names)], axis=1)
 
 
+def _number_groups(part: Any, key_names: list[str], place: int, marks: tuple[float, ...]) -> Any:
+    """Keys and groups of the rows that are in some group. Never raises: these are numbers by now."""
+    codes = number_groups(part[str(place)].to_numpy(), marks)
+    return part[key_names].assign(group=codes)[codes >= 0]
+
+
 def _refusal(keying: _Keying, part: Any) -> str | None:
     """Why a partition cannot be read, without a word of what is in it; None if it can."""
     try:
@@ -182,7 +195,7 @@ def _n_rows(part: Any) -> int:
 
 
 def _sum_part(work: PartitionTask, number: int, part: Any) -> PartitionSum:
-    if work.domain.person is not None and hasattr(part, "to_numpy"):
+    if work.reading.person is not None and hasattr(part, "to_numpy"):
         part = KeyedRows(part.iloc[:, :-2].to_numpy(), np.ascontiguousarray(part.iloc[:, -2:].to_numpy()))
     return work(number, [part])
 

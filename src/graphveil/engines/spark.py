@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.exceptions import SourceError
+from graphveil.rows.group_rows import number_groups
+from graphveil.rows.parallel import as_floats
 from graphveil.rows.partitions import Partitions, PartitionSum, PartitionTask, add_sums
 from graphveil.rows.people import LONGEST_ID
 from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.rows.sources import open_batch
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
+from graphveil.spec.grouping import Grouping
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -43,23 +46,26 @@ class SparkPartitions(Partitions):
     domain : Domain
     labels : Labels or None
         With a column.
+    by : Grouping or None
+        The column of levels that makes groups.
     """
 
     knows_count = True  # Spark counts rows without Python, and those of Parquet without reading them
 
-    def __init__(self, frame: Any, domain: Domain, labels: Labels | None) -> None:
+    def __init__(self, frame: Any, domain: Domain, labels: Labels | None, by: Grouping | None = None) -> None:
         if getattr(frame, "isStreaming", False):
             raise SourceError("This Spark frame is a stream, which never ends. Write it to a table, and release that.")
-        opened = open_batch(call_sanitized(lambda: _empty(frame), "opened"), domain, labels)
+        reading = domain if by is None else by.as_column_of(domain)
+        opened = open_batch(call_sanitized(lambda: _empty(frame), "opened"), reading, labels)
         assert opened is not None  # a table is a frame
-        self.columns, self.n_features = opened.columns, opened.n_features
+        self.match(opened, domain, by)
         beside = domain.person if labels is None else labels.column
-        wanted = [*(self.columns or ()), *([] if beside is None else [beside])]
+        wanted = [*(opened.columns or ()), *([] if beside is None else [beside])]
         # Executors know the columns by number: Spark does not find all names that it allows (those with dots).
         numbers = [str(number) for number in range(len(wanted))]
-        matched = domain.resolve(self.columns, self.n_features)
+        matched = reading.resolve(opened.columns, opened.n_features)
         person = None if domain.person is None else numbers[-1]
-        self.domain = replace(matched.rename_source_columns(tuple(numbers[: self.n_features])), person=person)
+        self.reading = replace(matched.rename_source_columns(tuple(numbers[: opened.n_features])), person=person)
         self.labels = None if labels is None else replace(labels, column=numbers[-1])
         self._frame = self._counted = call_sanitized(lambda: _select_columns(frame, wanted, numbers), "opened")
         self._kept = getattr(frame, "is_cached", False)
@@ -106,10 +112,14 @@ class SparkPartitions(Partitions):
         return self._n_rows
 
     def count_people(self) -> int:
-        """Number of different ids, counted by Spark itself before rows are brought together."""
+        """Number of different ids, in each group, counted by Spark itself before rows are brought together."""
         if self._n_people is None:
-            ids = self._counted.select(self.domain.person).distinct()  # one of them null, if there are any
-            self._n_people = int(call_sanitized(ids.count, _COUNTING))
+            ids = self._counted.select(self.reading.person)
+            if self.marks:
+                pick = _picking(replace(self.reading, person=None), str(self.reading.person), self.place, self.marks)
+                ids = self._counted.mapInArrow(pick, ids.schema.add("group", "long"))
+            different = ids.distinct()  # one of them null, if there are any
+            self._n_people = int(call_sanitized(different.count, _COUNTING))
         return self._n_people
 
     @contextmanager
@@ -193,6 +203,27 @@ def _summing(work: PartitionTask) -> "Callable[[Iterator[RecordBatch]], Iterator
             yield _row(number, PartitionSum(outcome.parts, words, outcome.refusal))
 
     return sum_partition
+
+
+def _picking(
+    reading: Domain, person: str, place: int, marks: tuple[float, ...]
+) -> "Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]":
+    """Ids and groups of the rows that are in some group."""
+
+    def pick_ids(batches: "Iterator[RecordBatch]") -> "Iterator[RecordBatch]":
+        import pyarrow as pa
+
+        for batch in batches:
+            codes = [np.zeros(0, dtype=np.intp)]
+            with suppress(Exception):  # Spark logs what is raised; the pass that counts rows says why
+                opened = open_batch(batch, reading, None)
+                assert opened is not None
+                codes += [number_groups(as_floats(rows)[:, place], marks) for rows, _ in opened.read()]
+            found = np.concatenate(codes)
+            ids = batch.column(person).slice(0, len(found)).filter(pa.array(found >= 0))
+            yield pa.record_batch([ids, pa.array(found[found >= 0], pa.int64())], names=[person, "group"])
+
+    return pick_ids
 
 
 def _adding(batches: "Iterator[RecordBatch]") -> "Iterator[RecordBatch]":
