@@ -243,11 +243,12 @@ def check_faults(session, files, folder):
 
 
 def check_groups(session, files, folder):
-    """Rows of a level are picked where they are, whatever others there are; people may be in several groups."""
-    frame = session.read.parquet(str(files))
-    for name, by in (("one round", {"label": ["up", "down"]}), ("weighted rows, one round", {"number": [3, -5]})):
-        asked = {**EVERY_CALL[name], "by": by}
-        assert gv.release(frame, **asked) == gv.release(FRAME, **asked)
+    """Rows of a level are picked where they are, whatever others there are; people are in two groups, or in none."""
+    frame = session.read.parquet(str(files)).selectExpr("*", "case when d > 0 then label end some")
+    asked = BY_PERSON["one round"] | {"by": {"some": ["up", "down"]}}
+    made = gv.release(frame, **asked)
+    assert made == gv.release(FRAME.assign(some=FRAME["label"].where(FRAME["d"] > 0)), **asked)
+    assert made.event.groups_per_person == 2
 
 
 CHECKS = [
@@ -278,7 +279,7 @@ def test_people_in_every_round(session, files):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["adaptive", "total", "within", "weighted people"])
+@pytest.mark.parametrize("name", ["adaptive", "total", "within", "weighted people", "weighted rows, one round"])
 def test_groups_in_every_round(session, files, name):
     asked = EVERY_CALL[name] | {"by": {"label": ["up", "down"]}}
     assert gv.release(session.read.parquet(str(files)), **asked) == gv.release(FRAME, **asked)
