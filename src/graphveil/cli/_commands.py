@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -65,10 +66,13 @@ def _main(
     pass
 
 
+_command_of = cache(typer.main.get_command)  # which reads all signatures; a process may call more than once
+
+
 def call(arguments: Sequence[str]) -> int:
     """Run one command; return its exit code, whatever happens."""
     open_streams()
-    command = typer.main.get_command(app)
+    command = _command_of(app)
     if "_GRAPHVEIL_COMPLETE" in os.environ:
         command.main(prog_name="graphveil")
     try:
