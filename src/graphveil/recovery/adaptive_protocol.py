@@ -270,14 +270,14 @@ def _update_estimate(
     )
     matrix = shrink_rare(whitened, sd, roomy, known.variance / found.view.scale)
     matrix[np.ix_(dense, dense)] = along[:, None] * result.matrix * along
-    blind = radius.reach.size == 1  # no norms were asked for, and nothing is known of what was clipped
-    if blind:
+    if found.blind:
         lost = uneven_gaussian_loss(matrix, radius.value)
         matrix, whitened, uneven = matrix + lost, whitened + lost, UnevenLoss.given_back(lost)
     covariance = back @ matrix @ back.T
     variance, noise = np.diag(covariance), sd * found.view.scale
     settled = known.variance if last else known.scale
-    if blind:  # err upwards
+    unseen = radius.reach.size == 1  # no norms were asked for, and nothing is known of what was clipped: err upwards
+    if unseen:
         settled = positive_upward_biased(known.variance, PROTOCOL.blind_noise * found.view.sd)
     scale = np.sqrt(settled / variance)
     covariance = covariance * scale[:, None] * scale
@@ -285,7 +285,7 @@ def _update_estimate(
         covariance = _give_back_along_axes(covariance, found, (1.0 - known.common) * np.diag(matrix), roomy)
         again = np.sqrt(settled / np.diag(covariance))
         covariance = covariance * again[:, None] * again
-    left = np.ones(p) if blind else known.left
+    left = np.ones(p) if unseen else known.left
     # Of a column that was given room the round's own variance has much noise: what was settled on says more.
     seen = np.where(roomy, left, diagonal_of(back, whitened) / known.variance)
     missing = np.clip(1.0 - seen, 0.0, 1.0)
@@ -293,7 +293,7 @@ def _update_estimate(
         covariance = _floor_spectrum_at_noise(covariance, noise / variance, missing)
     drowned = ~roomy & (PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance))
     relied = radius.lost > PROTOCOL.least_loss and known.even > PROTOCOL.even_chance
-    if not blind:
+    if not found.blind:
         uneven = UnevenLoss.of(radius, float(missing.mean()), p, found.tail, found.tail_sd, found.view.within)
     heavy = max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0)
     events = likeness_to_events(columns, known, found.location, inputs.lattice.unit)

@@ -33,9 +33,11 @@ class WhitenedMoments:
     location : (p,) array
         The mean in these.
     location_sd, unclipped : (p,) arrays
-        Of one blind round: the standard deviations of the mean's noise, and what clipping is taken to have moved it by.
+        Of a blind round: the standard deviations of the mean's noise, and what clipping is taken to have moved it by.
     view : RoundView
         What the round says of the variances.
+    blind : bool
+        It is the only round, and is seen through as if rows were Gaussian.
     tail, tail_sd : (p, p) array and float
         Second moments of what clipping cut off, and their noise, where they were asked for.
     """
@@ -48,6 +50,7 @@ class WhitenedMoments:
     location_sd: Vector
     unclipped: Vector
     view: RoundView
+    blind: bool
     tail: Vector | None = None
     tail_sd: float = 0.0
 
@@ -111,8 +114,8 @@ class WhitenedMoments:
                 excess=diagonal_of(back, tail),
                 excess_sd=tail_sd * view.scale,
             )
-            return cls(noisy, sd, spread, back, location, location_sd, unclipped, view, tail, tail_sd)
-        return cls(noisy, sd, spread, back, location, location_sd, unclipped, view)
+            return cls(noisy, sd, spread, back, location, location_sd, unclipped, view, blind, tail, tail_sd)
+        return cls(noisy, sd, spread, back, location, location_sd, unclipped, view, blind)
 
 
 def diagonal_of(back: Vector, matrix: Vector) -> Vector:
