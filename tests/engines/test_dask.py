@@ -230,6 +230,15 @@ def test_a_wrong_schema_is_named(kind):
         gv.release(make(), **CALLS["adaptive"])
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_partition_may_have_one_row(count):
+    """Whether a release succeeds must not depend on how many rows somebody has."""
+    rows = FRAME[:count].assign(person="somebody")
+    call = {"domain": gv.Domain({"d": (-9, 9), "age": (-9, 9)}, person="person"), "budget": gv.Budget(1.0, 1e-6)}
+    call |= {"adaptive": False, "random_state": 1}
+    assert gv.release(dask.dataframe.from_pandas(rows, npartitions=1), **call) == gv.release(rows, **call)
+
+
 def test_labels_beside_the_rows_and_batches_are_refused():
     options = CALLS["labels"] | {"labels": gv.Labels(["up"])}
     with pytest.raises(SourceError, match="must be a column of theirs"):

@@ -196,7 +196,8 @@ def _n_rows(part: Any) -> int:
 
 def _sum_part(work: PartitionTask, number: int, part: Any) -> PartitionSum:
     if work.reading.person is not None and hasattr(part, "to_numpy"):
-        part = KeyedRows(part.iloc[:, :-2].to_numpy(), np.ascontiguousarray(part.iloc[:, -2:].to_numpy()))
+        # A copy: what pandas lends is read-only, a single row in C order already, and compiled code wants its own keys.
+        part = KeyedRows(part.iloc[:, :-2].to_numpy(), np.array(part.iloc[:, -2:], order="C"))
     return work(number, [part])
 
 
