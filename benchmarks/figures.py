@@ -55,35 +55,38 @@ def accuracy():
 
 
 RIVALS = {
-    "graphveil": ("graphveil", OURS, "o"),
-    "AIM": ("AIM-type", PEERS[3], "D"),
-    "entry by entry": ("entry by entry", PEERS[0], "s"),
-    "coinpress": ("CoinPress", PEERS[1], "^"),
-    "separate": ("SeparateCov", PEERS[2], "v"),
-    "gaussian": ("Gaussian noise", PEERS[5], "x"),
+    "graphveil": ("graphveil", OURS, "o-"),
+    "graphveil, network": ("graphveil, as a network", OURS, "o:"),
+    "AIM": ("AIM-type", PEERS[3], "D--"),
+    "entry by entry": ("entry by entry", PEERS[0], "s--"),
+    "coinpress": ("CoinPress", PEERS[1], "^--"),
+    "separate": ("SeparateCov", PEERS[2], "v--"),
+    "gaussian": ("Gaussian noise", PEERS[5], "x--"),
 }
 
 
 def rivals():
-    """Error of every method as rows become more, for three numbers of columns."""
-    rows = [row for row in read("rivals.csv") if row["cell"] == "small world" and row["epsilon"] == "1.0"]
-    widths = sorted({int(row["p"]) for row in rows})
-    figure, panels = plt.subplots(1, len(widths), figsize=(11, 3.6), sharey=True)
-    for axes, p in zip(panels, widths, strict=True):
-        for name, (label, colour, marker) in RIVALS.items():
-            mine = [row for row in rows if row["method"] == name and int(row["p"]) == p]
-            style = f"{marker}{'-' if name == 'graphveil' else '--'}"
-            axes.plot([int(r["n"]) for r in mine], [float(r["median"]) for r in mine], style, color=colour, label=label)
+    """Error of every method as rows become more, for several numbers of columns and budgets."""
+    rows = [row for row in read("rivals.csv") if row["cell"] == "small world"]
+    figure, panels = plt.subplots(2, 3, figsize=(11, 6.6), sharex=True, sharey=True)
+    shown = [(5, "1.0"), (20, "1.0"), (50, "1.0"), (200, "1.0"), (5, "0.1"), (20, "0.1")]
+    for axes, (p, epsilon) in zip(panels.flat, shown, strict=True):
+        cells = [row for row in rows if (int(row["p"]), row["epsilon"]) == (p, epsilon)]
+        for name, (label, colour, style) in RIVALS.items():
+            mine = sorted((int(row["n"]), float(row["median"])) for row in cells if row["method"] == name)
+            axes.plot(*zip(*mine, strict=True), style, color=colour, label=label, ms=5)
         axes.axhline(1.0, color="black", lw=0.8, ls=":")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_ylim(0.006, 40)
-        axes.set_title(f"{p} columns", fontsize=10)
-        axes.set_xlabel("rows")
+        axes.set_title(f"{p} columns, ε = {float(epsilon):g}", fontsize=10)
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("relative error (median of 20)")
-    panels[0].annotate("answering zero", (600, 1.06), fontsize=8)
-    panels[-1].legend(frameon=False, fontsize=8, loc="lower left")
+    for axes in panels[1]:
+        axes.set_xlabel("rows")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("relative error (median of 20)")
+    panels[0, 0].annotate("answering zero", (600, 1.06), fontsize=8)
+    panels[1, 0].legend(frameon=False, fontsize=8, loc="lower left")
     finish(figure, "rivals.png")
 
 
@@ -95,12 +98,14 @@ def rivals_on_tables():
     figure, axes = plt.subplots(figsize=(9, 0.24 * len(places) + 1.2))
     for cell, row in ours.items():
         axes.plot([float(row["median"]), float(row["worst"])], [places[cell]] * 2, color=OURS, lw=1.5, alpha=0.5)
-    for name, (label, colour, marker) in [*RIVALS.items()][::-1]:
+    for name, (label, colour, style) in [*RIVALS.items()][::-1]:
+        if name == "graphveil, network":  # tables are not sparse
+            continue
         mine = [row for row in rows if row["method"] == name]
         # What is beyond the right edge is drawn on it.
         errors = [min(float(row["median"]), 9.0) for row in mine]
         size = 55 if name == "graphveil" else 22
-        axes.scatter(errors, [places[row["cell"]] for row in mine], s=size, color=colour, marker=marker, label=label)
+        axes.scatter(errors, [places[row["cell"]] for row in mine], s=size, color=colour, marker=style[0], label=label)
     axes.axvline(1.0, color="black", lw=0.8, ls=":")
     axes.set_xscale("log")
     axes.set_xlim(8e-4, 10.0)

@@ -48,8 +48,8 @@ def aim(rows, low, high, mu, rng, bins, rounds):
     covariance = np.full((p, p), np.nan)
     sd = step / np.sqrt(2.0 * MEASURING * each)
     expected = np.sqrt(2.0 / np.pi) * sd * sizes  # the error of a table that was measured
+    wrong = distances(tables, model) - expected
     for _ in range(rounds):
-        wrong = np.abs(tables - model).sum(axis=(1, 2)) - expected
         score = np.sqrt(8.0 * (1.0 - MEASURING) * each) * wrong / (2.0 * 2.0 / n)
         chosen = int(np.argmax(score + rng.gumbel(size=score.size)))
         i, j = above[chosen]
@@ -70,7 +70,13 @@ def aim(rows, low, high, mu, rng, bins, rounds):
         stale = (weight == 0.0) & (np.abs(implied - correlation) > 0.02)
         correlation[stale] = implied[stale]
         model[stale] = gaussian_tables(series, above[stale], implied[stale], real_pairs[stale])
+        stale[chosen] = True
+        wrong[stale] = distances(tables[stale], model[stale]) - expected[stale]
     return answers(values, widths, margins, margin_weight, above, weight, total, real, real_pairs)
+
+
+def distances(tables, others):
+    return np.abs(tables - others).sum(axis=(1, 2))
 
 
 def answers(values, widths, margins, margin_weight, above, weight, total, real, real_pairs):

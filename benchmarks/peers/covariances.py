@@ -78,7 +78,7 @@ def entrywise(rows, mu, rng, rounds):
     n, p = rows.shape
     S, rho = rows.T @ rows / n, mu**2 / 2.0
     variance_sd = np.sqrt(p) / n / np.sqrt(2.0 * 0.2 * rho)
-    diagonal = np.maximum(S.diagonal() + variance_sd * rng.standard_normal(p), 2.0 * variance_sd / np.sqrt(p) + 1e-9)
+    diagonal = plausible_variances(S.diagonal() + variance_sd * rng.standard_normal(p), variance_sd)
     each = 0.8 * rho / rounds
     entry_sd, selecting = 2.0 / n / np.sqrt(each), np.sqrt(4.0 * each)
     weight, total = np.zeros((p, p)), np.zeros((p, p))
@@ -97,6 +97,14 @@ def entrywise(rows, mu, rng, rounds):
         slack = entry_sd / np.sqrt(np.maximum(weight, 1.0))
         model = complete(diagonal, mean, slack)[1]
     return [complete(diagonal, mean, tolerance * slack)[0] for tolerance in TOLERANCES]
+
+
+def plausible_variances(noisy, sd):
+    """Shrunk to their mean by James and Stein's rule: of many noisy variances one is far too small."""
+    floor = 2.0 * sd / np.sqrt(noisy.size) + 1e-9
+    mean = max(noisy.mean(), floor)
+    kept = max(0.0, 1.0 - sd**2 / noisy.var(ddof=1))
+    return np.maximum(mean + kept * (noisy - mean), floor)
 
 
 def complete(variances, covariances, slack):
