@@ -56,7 +56,7 @@ def accuracy():
 
 RIVALS = {
     "graphveil": ("graphveil", OURS, "o-"),
-    "graphveil, network": ("graphveil, as a network", OURS, "o:"),
+    "graphveil, network": ("its network", OURS, "o:"),
     "AIM": ("AIM-type", PEERS[3], "D--"),
     "entry by entry": ("entry by entry", PEERS[0], "s--"),
     "coinpress": ("CoinPress", PEERS[1], "^--"),
