@@ -99,9 +99,9 @@ def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer],
         spent += share
     if not inputs.has_bounds:
         return columns, 1.0 - spent
-    first = yield from _squares(columns, lattice, PROTOCOL.squares_share, np.arange(p), np.ones(p))
+    first = yield from _squares(columns, lattice, PROTOCOL.squares_share, np.ones(p))
     weights = 1.0 / np.maximum(first.variance, first.sd)  # the same relative noise on every variance
-    again = yield from _squares(first, lattice, PROTOCOL.weighted_squares_share, np.arange(p), weights)
+    again = yield from _squares(first, lattice, PROTOCOL.weighted_squares_share, weights)
     precision, precision_again = first.sd**-2.0, again.sd**-2.0
     total = precision + precision_again
     variance = (first.variance * precision + again.variance * precision_again) / total
@@ -153,18 +153,18 @@ def _means(
 
 
 def _squares(
-    columns: Columns, lattice: RowGrid, share: float, which: NDArray[np.intp], wish: Vector
+    columns: Columns, lattice: RowGrid, share: float, wish: Vector
 ) -> Generator[QueryBatch, list[Answer], Columns]:
-    """Variances of some columns about the current location."""
+    """Variances of the columns about the current location."""
     centre = np.rint(columns.location / lattice.unit)
     weights = _whole_weights(wish)
-    (answer,) = yield [(ColumnSquares(columns.low, columns.high, centre, weights, which.astype(float)), share)]
-    variance, sd, squares_sd = columns.variance.copy(), columns.sd.copy(), columns.squares_sd.copy()
-    noise = columns.location_sd[which] * np.sqrt(columns.there[which])
+    query = ColumnSquares(columns.low, columns.high, centre, weights, np.arange(float(weights.size)))
+    (answer,) = yield [(query, share)]
+    squares_sd = answer.sd("squares") / weights
+    noise = columns.location_sd * np.sqrt(columns.there)
     # E(x - m)² = variance + E(m - mean)²: subtract what the noise of the mean adds.
-    variance[which] = answer.values["squares"] / weights - noise**2
-    squares_sd[which] = answer.sd("squares") / weights
-    sd[which] = np.hypot(squares_sd[which], np.sqrt(2.0) * noise**2)
+    variance = answer.values["squares"] / weights - noise**2
+    sd = np.hypot(squares_sd, np.sqrt(2.0) * noise**2)
     return replace(columns, variance=variance, sd=sd, squares_sd=squares_sd)
 
 
