@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -226,7 +225,6 @@ def test_what_has_no_end_is_not_read(tmp_path):
     os.mkfifo(pipe)
     with sparse.open("wb") as file:
         file.truncate(2**40)
-    started = time.monotonic()
     for path, words in (
         (pipe, "not a regular file"),
         ("/dev/zero", "not a regular file"),
@@ -236,7 +234,6 @@ def test_what_has_no_end_is_not_read(tmp_path):
             read_file(path, 2**20)
         with pytest.raises(ReleaseFileError, match=words):
             gv.Release.load(path)
-    assert time.monotonic() - started < 5.0, "nobody waited"
     small = tmp_path / "small"
     small.write_bytes(b"abc")
     assert read_file(small, 3) == b"abc"

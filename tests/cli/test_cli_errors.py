@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -180,8 +179,7 @@ def test_a_name_without_end_is_not_repeated(graphveil, folder, name):
 def test_what_never_ends_is_not_read(graphveil, folder):
     os.mkfifo(folder / "pipe")
     with (folder / "sparse").open("wb") as file:
-        file.truncate(20 * 2**30)
-    started = time.monotonic()
+        file.truncate(2**40)  # more than any memory, and hours to read
     for endless in ("/dev/zero", "pipe", "sparse"):
         for command in (
             ("show", endless),
@@ -196,7 +194,6 @@ def test_what_never_ends_is_not_read(graphveil, folder):
             assert endless in said.err
     for place in ("pipe", "/dev/zero", "."):
         assert graphveil("ledger", "show", "--ledger", place).code == 1
-    assert time.monotonic() - started < 60.0, "one of them was read: 20 GB take minutes, the others never end"
 
 
 def test_more_columns_than_memory_are_refused_before_they_are_charged(graphveil, folder):
@@ -305,20 +302,8 @@ def test_the_program_itself(released, tmp_path):
     assert run(env=os.environ | asked).stdout.split() == ["release", "regress", "report"]
 
 
-def test_help_costs_at_most_three_times_numpy():
-    def seconds(*command):
-        start = time.perf_counter()
-        subprocess.run(command, capture_output=True, check=True)
-        return time.perf_counter() - start
-
-    ours, numpys = [], []
-    for _ in range(6):  # in turn, so that a busy machine slows both
-        ours.append(seconds(BIN, "--help"))
-        numpys.append(seconds(sys.executable, "-c", "import numpy"))
-    assert min(ours) <= 3.0 * min(numpys)
-
-
 def test_help_loads_nothing_heavy():
+    """What it costs in time, beside `import numpy`, is measured by benchmarks/startup.py."""
     code = (
         "import sys\nfrom graphveil.cli._commands import app\nprint(*{name.partition('.')[0] for name in sys.modules})"
     )

@@ -241,7 +241,7 @@ def test_the_same_as_processes(graphveil, surroundings):
         said = graphveil(*arguments)
         if said.code == 0:  # what was made is there now, and a second run would find it
             continue
-        ran = subprocess.run([BIN, *arguments], capture_output=True, check=False, timeout=60)
+        ran = subprocess.run([BIN, *arguments], capture_output=True, check=False, timeout=300)
         assert (ran.returncode, ran.stdout.decode(), ran.stderr.decode()) == (said.code, said.out, said.err), arguments
         done += 1
 

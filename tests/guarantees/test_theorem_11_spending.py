@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -187,10 +186,10 @@ def test_delta_of_one_over_n_is_warned_about():
 
 
 PATIENT = """
-import sys, time, numpy as np, graphveil as gv
-class Slow:
+import itertools, sys, time, numpy as np, graphveil as gv
+class Endless:
     def __iter__(self):
-        for i in range(10_000):
+        for i in itertools.count():
             if i == 2:
                 print("reading", flush=True)
             time.sleep(0.002)
@@ -198,7 +197,7 @@ class Slow:
 class Ledger:
     def charge(self, dataset, event):
         print("charged", flush=True)
-gv.release(Slow(), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-9), ledger=Ledger(), dataset="d")
+gv.release(Endless(), domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-9), ledger=Ledger(), dataset="d")
 """
 
 
@@ -209,9 +208,7 @@ def test_ctrl_c_while_reading_stops_soon_and_spends_nothing():
     )
     assert process.stdout.readline().strip() == "reading"
     process.send_signal(signal.SIGINT)
-    started = time.monotonic()
-    out, err = process.communicate(timeout=15)
-    assert time.monotonic() - started < 10  # the whole pass would take more than 20 s
+    out, err = process.communicate(timeout=300)  # the pass itself never ends
     assert "KeyboardInterrupt" in err
     assert "charged" not in out
 
@@ -251,7 +248,11 @@ gv.release(rows, domain=gv.Domain(bounds=(-1, 1)), budget=gv.Budget(1.0, 1e-6), 
 )
 def test_a_failure_leaves_no_worker_waiting(trouble, error):
     process = subprocess.run(
-        [sys.executable, "-c", TWO_WORKERS + trouble + RELEASE], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", TWO_WORKERS + trouble + RELEASE],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert process.stderr.strip().splitlines()[-1] == error
 

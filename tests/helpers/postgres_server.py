@@ -55,7 +55,7 @@ class Server:
             stdin=subprocess.DEVNULL,
             stdout=(log := (self.folder / f"{program}.log").open("a")),  # a pipe would stay open in the server
             stderr=subprocess.STDOUT,
-            timeout=120,
+            timeout=300,
             check=False,
             **self.options,
         )

@@ -53,7 +53,7 @@ class Studio:
 
     def request(self, method, path, body=None, **headers):
         """A request with any headers; ``None`` leaves one out."""
-        connection = http.client.HTTPConnection(self.host, timeout=60)
+        connection = http.client.HTTPConnection(self.host, timeout=300)
         sent = {"Host": self.host} | headers
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in sent.items():

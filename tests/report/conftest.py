@@ -57,7 +57,7 @@ def visit(chromium, tmp_path):
         path.write_text(html, encoding="utf-8")
         context = chromium.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(60_000)  # a busy machine
         page = context.new_page()
         page.on("console", lambda message: heard.append(message.text))
         page.on("pageerror", lambda error: heard.append(str(error)))

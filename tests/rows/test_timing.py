@@ -22,14 +22,14 @@ VALUES = {
 
 @pytest.mark.parametrize("domain", [gv.Domain(bounds=(-1, 1), n_features=P), gv.Domain(data_norm=1.0, n_features=P)])
 def test_no_value_takes_longer_than_another(domain):
-    """Least of many turns, which other work on the machine does not change; measured differences are within 5%."""
+    """Least of many turns, more of them on a busy machine; measured differences are within 5%."""
     encoder, out = Encoder(domain, None, shift=False), np.empty((N, P))
     best = dict.fromkeys(["ordinary", *VALUES], np.inf)
-    for _ in range(150):
+    for turn in range(3000):
         for name, rows in {"ordinary": ORDINARY, **VALUES}.items():
             start = time.perf_counter()
             encoder.encode(rows, None, out)
             best[name] = min(best[name], time.perf_counter() - start)
-    for name, seconds in best.items():
-        assert seconds < 1.5 * best["ordinary"], name
-        assert seconds > best["ordinary"] / 1.5, name
+        if turn >= 100 and max(best.values()) < 1.2 * min(best.values()):
+            break
+    assert max(best.values()) < 1.5 * min(best.values()), best

@@ -77,7 +77,7 @@ def visit(chromium):
         context = chromium.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         hosts.add(studio.host)
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(60_000)
         page = context.new_page()
         page.on("console", lambda message: heard.append(message.text))
         page.on("pageerror", lambda error: heard.append(str(error)))

@@ -16,7 +16,7 @@ from graphveil.studio.server import StudioServer
 from helpers.studios import BOUNDS, CANARY, Studio, draft, write_table
 
 SHOWN = re.compile("now")
-expect.set_options(timeout=30_000)  # a busy machine
+expect.set_options(timeout=60_000)  # a busy machine
 
 
 def at(page, step):

@@ -84,7 +84,7 @@ def test_asked_to_end_it_finishes_the_release(program, tmp_path, number):
         until_pass(opened, 1)
         process.send_signal(number)
         said = process.stderr.readline()
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 0
     assert "finished first" in said
     assert "Traceback" not in err
@@ -128,6 +128,6 @@ def test_the_terminal_says_the_address_and_nothing_else(program, tmp_path):
     page = threading.Thread(target=start)  # while it loads what is heavy, or before, or afterwards
     page.start()
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     page.join()
     assert (process.returncode, out, err) == (0, "", "")
