@@ -28,6 +28,20 @@ def test_draws_have_the_declared_standard_deviations():
     np.testing.assert_allclose((theta @ draws @ theta).std(axis=0), precision_sd(LAW, theta), rtol=0.06)
 
 
+def test_some_columns_have_the_law_of_all():
+    some = LAW.select([2, 0])
+    np.testing.assert_allclose(some.entry_sd, LAW.entry_sd[np.ix_([2, 0], [2, 0])], rtol=1e-12)
+
+
+def test_columns_whose_noise_is_nearly_the_same_are_selected():
+    """To the rounding of BB' one determines the other, and it has no Cholesky factor."""
+    nearly = BACK.copy()
+    nearly[1] = nearly[0] * (1.0 + 1e-12)
+    some = NoisyCovariance(COVARIANCE, ((nearly, 0.3),), COVARIANCE, 0.02).select([1, 0])
+    (gram, _), *_ = some.privacy_grams
+    np.testing.assert_allclose(gram, (nearly @ nearly.T)[:2, :2], rtol=1e-10)
+
+
 def test_draws_are_symmetric_and_reproducible():
     one, other = (LAW.draw(generator_for("a", "b")) for _ in range(2))
     np.testing.assert_array_equal(one, other)

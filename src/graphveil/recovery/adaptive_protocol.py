@@ -45,6 +45,7 @@ from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
 from graphveil.recovery.rare_events import (
     likeness_to_events,
+    lost_beside,
     lost_covariances,
     make_room,
     mean_shift,
@@ -304,11 +305,24 @@ def _update_estimate(
     variances = np.where(roomy, known.variance, np.diag(noisy))
     noisy = noisy * np.maximum(np.maximum.outer(given, given) * np.sqrt(np.outer(left, left)), 1.0)
     np.fill_diagonal(noisy, variances)
+    single = single_errors(covariance, known.fourth, missing, unsure, n)
+    # The fourth moment of n Gaussian records has the variance 24/n.
+    meeting = single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), unsure, n)
+    relative_sd = known.relative_sd
+    if last:
+        beside, beside_sd = lost_beside(covariance, given, left, events)
+        relative_sd = np.hypot(relative_sd, np.log(settled / known.variance))
+        relative_sd = np.hypot(relative_sd, np.diag(beside_sd) / np.diag(covariance))
+        grown = np.sqrt(1.0 + np.diag(beside) / np.diag(covariance))
+        covariance, noisy = covariance * grown[:, None] * grown, noisy + beside
+        beside_sd **= 2
+        np.fill_diagonal(beside_sd, 0.0)
+        single, meeting = single + beside_sd, meeting + beside_sd
     return RoundState(
         covariance=_symmetric(covariance),
         location=found.location,
         columns=columns,
-        relative_sd=np.hypot(known.relative_sd, np.log(settled / known.variance) if last else 0.0),
+        relative_sd=relative_sd,
         # What was given back to the mean as if rows were Gaussian may be off by half of it.
         shift=np.hypot(mean_shift(np.diag(covariance), known.fourth, missing), found.unclipped / 2.0),
         fourth=known.fourth,
@@ -316,13 +330,12 @@ def _update_estimate(
         noisy=noisy,
         back=np.asarray((given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)),
         noise=sd,
-        single=single_errors(covariance, known.fourth, missing, unsure, n),
+        single=single,
         kurtosis=min(radius.kurtosis, 1.0) + heavy,
         feared=PROTOCOL.least_feared if relied and not first else 1.0,
         denoised=result,
         uneven=uneven,
-        # The fourth moment of n Gaussian records has the variance 24/n.
-        meeting=single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), unsure, n),
+        meeting=meeting,
         unwhiten=np.where(roomy, np.sqrt(known.variance / found.view.scale), 1.0)[:, None] * unwhiten,
     )
 

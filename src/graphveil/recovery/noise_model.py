@@ -94,7 +94,7 @@ class NoisyCovariance:
         square = np.ix_(columns, columns)
         return NoisyCovariance(
             self.matrix[square],
-            tuple((_cholesky(gram[square]), float(np.sqrt(2.0 * size))) for gram, size in self.privacy_grams),
+            tuple((_square_root(back[columns]), sd) for back, sd in self.privacy),
             self.denoised[square],
             self.sampling,
             np.broadcast_to(self.single, self.matrix.shape)[square],
@@ -148,6 +148,12 @@ class NoisyCovariance:
 
 def _cholesky(matrix: Matrix) -> Matrix:
     return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+
+
+def _square_root(back: Matrix) -> Matrix:
+    """The lower triangular L of LL' = BB', also where rounding would leave BB' indefinite."""
+    root = np.linalg.qr(back.T, mode="r").T
+    return np.asarray(root * np.where(root.diagonal() < 0.0, -1.0, 1.0))
 
 
 def _gaussian_matrix(generator: np.random.Generator, p: int, sd: float) -> Matrix:

@@ -16,6 +16,7 @@ from graphveil.recovery.parameters import PROTOCOL
 
 __all__ = [
     "likeness_to_events",
+    "lost_beside",
     "lost_covariances",
     "make_room",
     "mean_shift",
@@ -87,9 +88,40 @@ def lost_covariances(left: Vector, events: Vector) -> tuple[Vector, Vector]:
     that share. Of rare events θ is 1, because their covariances lie where they happen. Of a long tail, θ is 1 for what
     grows with the column as a line does, and a fifth for what does so only in the middle.
     """
+    theta, theta_sd = _part_of_covariances(events)
+    return 1.0 + theta * (1.0 / left - 1.0), theta_sd * (1.0 - left)
+
+
+def _part_of_covariances(events: Vector) -> tuple[Vector, Vector]:
+    """θ, and its standard deviation."""
     theta = np.clip(events, PROTOCOL.tail_part, 1.0)
-    unsure = PROTOCOL.tail_part_sd * (1.0 - theta) / (1.0 - PROTOCOL.tail_part) * (1.0 - left)
-    return 1.0 + theta * (1.0 / left - 1.0), unsure
+    return theta, PROTOCOL.tail_part_sd * (1.0 - theta) / (1.0 - PROTOCOL.tail_part)
+
+
+def lost_beside(covariance: Vector, given: Vector, left: Vector, events: Vector) -> tuple[Vector, Vector]:
+    """What columns that lost nothing themselves lost in the long rows of others, and standard deviations of that.
+
+    Where an event i happens, the mean of another column j is off by c_ij D_i/v_i. Clipping took a share ℓ_i of these
+    rows' squares and products, and with it ℓ_i c_ij c_ik/v_i of the covariance of j and k, and of their variances. In a
+    long tail the others follow by a part θ. Of several columns E, which may meet in the same rows, it took
+    √(ℓ_i ℓ_l) c_il of their own moments, and what the others are by their regression on E goes with it. ``covariance``
+    is denoised; where one of two columns is in E it lacks what ``given`` gives back beyond what its variance brought.
+    """
+    lost, unsure = np.zeros((2, *covariance.shape))
+    clipped = 1.0 - left > PROTOCOL.least_loss
+    far, near = np.flatnonzero(clipped), np.flatnonzero(~clipped)
+    if far.size and near.size:
+        theta, theta_sd = _part_of_covariances(events[far])
+        own = covariance[np.ix_(far, far)]
+        across = covariance[np.ix_(far, near)] * np.maximum(given * np.sqrt(left), 1.0)[far, None]
+        slopes = np.linalg.solve(own, across)
+        explained = np.sum(slopes * across, axis=0) / np.diag(covariance)[near]
+        slopes /= np.sqrt(np.maximum(explained, 1.0))  # noise must not explain more than there is
+        taken = np.sqrt(1.0 - left[far])
+        for found, part in ((lost, theta), (unsure, np.sqrt(2.0 * theta * theta_sd))):
+            along = (taken * part)[:, None] * slopes
+            found[np.ix_(near, near)] = along.T @ own @ along
+    return lost, np.abs(unsure)
 
 
 def single_errors(covariance: Vector, fourth: Vector, missing: Vector, unsure: Vector, n: float) -> Vector:
