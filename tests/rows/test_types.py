@@ -23,12 +23,13 @@ from graphveil.rows.sources import open_source
 
 DOMAIN = gv.Domain(columns=["a"], bounds=(-1, 1))
 LABELS = gv.Labels(["x", "y", 1], column="l")
+LEVELS = gv.Domain({"a": gv.Category(["x", "y"])})
 
 
-def outcome(frame, labels=None):
+def outcome(frame, labels=None, domain=DOMAIN):
     """What the source says when it is refused, or its rows with their class numbers."""
     try:
-        blocks = open_source(frame, DOMAIN, labels)
+        blocks = open_source(frame, domain, labels)
     except SourceError as error:
         return str(error)
     rows, codes = zip(*blocks.read(), strict=True) if len(frame) else ((), ())
@@ -36,15 +37,15 @@ def outcome(frame, labels=None):
     return values if labels is None else np.concatenate([np.empty(0, dtype=int), *codes])
 
 
-def check(frame, slices, labels=None):
+def check(frame, slices, labels=None, domain=DOMAIN):
     """The same as of no rows, and of each row alone; return the values, None if the type is refused."""
-    found, empty = outcome(frame, labels), outcome(slices(0, 0), labels)
+    found, empty = outcome(frame, labels, domain), outcome(slices(0, 0), labels, domain)
     if isinstance(empty, str):
         assert isinstance(found, str)
         assert found == empty
         return None
     assert not isinstance(found, str), found
-    alone = [outcome(slices(i, i + 1), labels) for i in range(len(frame))]
+    alone = [outcome(slices(i, i + 1), labels, domain) for i in range(len(frame))]
     np.testing.assert_array_equal(found, np.concatenate([empty, *alone]))
     return found
 
@@ -305,6 +306,25 @@ def test_labels_are_read_or_refused_by_their_type(kind):
         frame = pa.table({"a": np.ones(len(labels)), "l": labels})
         found = check(frame, lambda start, end: frame.slice(start, end - start), LABELS)
     assert (found is None) if expected is None else found.tolist() == expected
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_levels_of_text_are_read_or_refused_by_their_type(kind):
+    make, codes = CLASSES[kind]
+    column = make()
+    if isinstance(column, pd.Series):
+        frame = pd.DataFrame({"a": column})
+        found = check(frame, lambda start, end: frame[start:end], domain=LEVELS)
+    elif isinstance(column, pl.Series):
+        frame = pl.DataFrame({"a": column})
+        found = check(frame, lambda start, end: frame[start:end], domain=LEVELS)
+    else:
+        frame = pa.table({"a": column})
+        found = check(frame, lambda start, end: frame.slice(start, end - start), domain=LEVELS)
+    if codes is None or kind in ("pandas integers", "pandas booleans", "unsigned"):
+        assert found is None
+    else:
+        np.testing.assert_array_equal(found, np.where(np.array(codes) < 0, np.nan, codes))
 
 
 def test_names_that_polars_takes_for_patterns_are_names():

@@ -16,7 +16,7 @@ import pytest
 import graphveil as gv
 from graphveil.cli._commands import call
 from graphveil.exceptions import InvalidParameter
-from graphveil.studio.jobs import RehearsalJob
+from graphveil.studio.jobs import RehearsalJob, ReleaseJob
 from helpers.studios import BOUNDS, CANARY, draft, patients, wait_for_job, write_table
 
 
@@ -231,6 +231,17 @@ def test_the_answer_without_noise_is_shown_of_public_tables_alone(studio, tmp_pa
     for public in ("yes", 1, None):
         opened.ask("table", data=str(table), public=public)
         assert json.loads(opened.get("state")[1])["public"] is False
+
+
+@pytest.mark.parametrize("sizes", [(300, 300), (300, 600), (600, 300), (0, 300), (300, 0), (1, 0), (0, 0)])
+def test_passes_do_not_tell_how_large_secret_groups_are(sizes):
+    """Nor whether anybody is in one."""
+    table = pa.table({"x": np.zeros(sum(sizes)), "ward": ["A"] * sizes[0] + ["B"] * sizes[1]})
+    domain = gv.Domain({"x": (-1, 1)}, neighbours="add-remove")
+    asked = {"domain": domain, "budget": gv.Budget(1.0, 1e-6), "by": {"ward": ["A", "B"]}, "adaptive": False}
+    job = ReleaseJob("key", lambda progress: gv.release(table, **asked, progress=progress))
+    job.wait()
+    assert job.describe() == {"key": "key", "state": "done", "pass": 2, "error": None}
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])

@@ -49,7 +49,7 @@ class Evaluator(Unreleased):
     adaptive : bool
         Adaptive rounds append their constant to mapped rows; the rows of the domain stay as they are.
     progress : callable, optional
-        Called with the number of rows read so far.
+        Called with the number of rows read so far; if it has a method ``begin_pass``, that is called before every pass.
     """
 
     def __init__(
@@ -141,6 +141,9 @@ class Evaluator(Unreleased):
     def _sum(self, queries: list[Query], encoder: Encoding) -> list[Statistic]:
         """One pass."""
         assert isinstance(self._source, RowSource)
+        begin_pass: Callable[[], None] | None = getattr(self._progress, "begin_pass", None)
+        if begin_pass is not None:
+            begin_pass()
         asked, weighing = Questions(tuple(queries), self.space), None
         if self._people is not None or self._largest is not None:
             weighing = RowWeights(self._people, self._largest)

@@ -446,9 +446,13 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
 
 
 def _holds_objects(empty: Any) -> bool:
-    """Whether a column of pandas, or its categories, are objects, of which Arrow would infer a type from the values."""
+    """Whether a column of pandas, or its categories, are objects, of which Arrow would infer a type from the values.
+
+    Text may be kept as objects too, and Arrow refuses all of it if one holds half a character.
+    """
     categories = getattr(empty.dtype, "categories", None)
-    return str((empty if categories is None else categories).dtype) == "object"
+    dtype = (empty if categories is None else categories).dtype
+    return str(dtype) == "object" or getattr(dtype, "storage", None) == "python"
 
 
 def _places_of_objects(column: Any, levels: tuple[str, ...]) -> "NDArray[np.float64]":

@@ -63,22 +63,29 @@ class ReleaseJob(_Job["Release | GroupedRelease"]):
     key : str
         The release's name in the ledger.
     make : callable
-        Gets a function that is told how many rows were read.
+        Gets what a release calls while it reads rows.
     """
 
     def __init__(self, key: str, make: "Callable[[Callable[[int], None]], Release | GroupedRelease]") -> None:
-        self.key, self._passes, self._rows = key, 0, -1
-        super().__init__(lambda: make(self._count), "graphveil-release", daemon=False)
+        self.key, self._passes = key, 0
+        super().__init__(lambda: make(_Passes(self._count)), "graphveil-release", daemon=False)
 
     def describe(self) -> dict[str, Any]:
         """Where it stands. The pass is told, not the rows: they are nobody's business but the reader's."""
         return {"key": self.key, "state": self.state, "pass": self._passes, "error": self.error}
 
-    def _count(self, rows: int) -> None:
-        """Called with the rows read so far, which start again with every pass."""
-        if rows <= self._rows or self._rows < 0:
-            self._passes += 1
-        self._rows = rows
+    def _count(self) -> None:
+        self._passes += 1
+
+
+class _Passes:
+    """Tells that a pass begins, and nothing of the rows that it reads: where their number is secret, it may be zero."""
+
+    def __init__(self, begin_pass: Callable[[], None]) -> None:
+        self.begin_pass = begin_pass
+
+    def __call__(self, rows: int) -> None:
+        pass
 
 
 class RehearsalJob(_Job["Forecast"]):
