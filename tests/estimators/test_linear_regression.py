@@ -91,3 +91,32 @@ def test_mistakes_are_named_without_a_value(X, y, options, message):
     with pytest.raises(InvalidParameter, match=message) as caught:
         gv.PrivateLinearRegression(**(SETTINGS | options)).fit(X, y)
     assert "secret" not in str(caught.value)
+
+
+def test_bounds_by_name_choose_columns_of_a_frame(data):
+    """A mapping, which every other estimator takes, ended in numpy's words about a name."""
+    X, y = data
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])[["c", "b", "a"]].assign(note="not a number")
+    by_name = {"a": (-1, 1), "b": (-1, 1), "c": (-1, 1)}
+    model = gv.PrivateLinearRegression(**SETTINGS | {"bounds": by_name}).fit(frame, y)
+    plain = gv.PrivateLinearRegression(**SETTINGS).fit(X, y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    np.testing.assert_allclose(model.predict(frame), plain.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"bounds": {"A": (-1, 1)}}, "X has no column 'A'"),
+        ({"bounds": {"a": gv.Number(0.1, 1, scale="log")}}, "ask gv.regression"),
+        ({"bounds": ([-1, -1], [1, 1])}, "The source has 3 columns, the domain has 2"),
+        ({"outcome_bounds": 6}, "outcome_bounds must be a pair"),
+        ({"outcome_bounds": (-6, 0, 6)}, "outcome_bounds must be a pair"),
+        ({"outcome_bounds": (6, -6)}, "must be lower < upper"),
+    ],
+)
+def test_bounds_that_do_not_fit_are_refused_in_words(data, settings, said):
+    frame = pd.DataFrame(data[0], columns=["a", "b", "c"])
+    with pytest.raises(ValueError, match=said):
+        gv.PrivateLinearRegression(**SETTINGS | settings).fit(frame, data[1])

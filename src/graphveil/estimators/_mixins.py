@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from graphveil.estimators.base import PrivateEstimator, to_numbers
+from graphveil.estimators.base import PrivateEstimator, pick_columns, to_numbers
 from graphveil.exceptions import GuaranteeError, InvalidParameter
 from graphveil.gate import release
 from graphveil.metrics import negative_log_likelihood
@@ -110,7 +110,8 @@ class GaussianModelMixin(PrivateEstimator):
             In the order of the remaining columns.
         """
         known = self._column_numbers(given)
-        rows = to_numbers(X).reshape(-1, known.size)
+        names = self._names()
+        rows = to_numbers(pick_columns(X, [names[k] for k in known])).reshape(-1, known.size)
         others = np.setdiff1d(np.arange(self.n_features_in_), known)
         precision = self.precision_
         # For a Gaussian, the mean of the others moves by -Θ_oo⁻¹ Θ_ok times what the given ones are off by.

@@ -1,6 +1,7 @@
 """What every private estimator shares: one release per fit, and views of the network that was fitted."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphveil._html import facts_html
 from graphveil._packages import import_package
-from graphveil.exceptions import InvalidParameter
+from graphveil.exceptions import InvalidParameter, shorten
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
 from graphveil.metrics import partial_correlations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PrivateEstimator", "to_numbers"]
+__all__ = ["PrivateEstimator", "pick_columns", "to_numbers"]
 
 _STRONGEST = 5  # edges that a notebook shows
 
@@ -98,7 +99,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         """
         # Before anything can fail: a release that was paid for must not be lost with the estimate.
         self.release_, self.privacy_ = release, release.event
-        self.__dict__.pop("precision_", None)  # of an earlier fit
+        for name in ("precision_", "feature_names_in_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self._estimate(release)
         self.n_features_in_ = len(self.precision_)
         if release.columns is not None:
@@ -181,7 +183,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         return self._check_rows(X) - self.location_
 
     def _check_rows(self, X: "ArrayLike") -> "NDArray[np.float64]":
-        rows = to_numbers(X)
+        rows = to_numbers(self._pick_features(X))
         width = rows.shape[1] if rows.ndim == 2 else rows.size
         if width != self.n_features_in_:
             raise InvalidParameter(
@@ -189,6 +191,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
                 "input."
             )
         return rows.reshape(-1, width)
+
+    def _pick_features(self, X: Any) -> Any:
+        """The fitted columns of a data frame, in the order in which they were fitted; an array as it is."""
+        names = getattr(self, "feature_names_in_", None)
+        return X if names is None else pick_columns(X, list(names))
 
     def _associations(self) -> "tuple[list[str], NDArray[np.float64]]":
         """Names of the variables, and the partial correlations or strengths between them."""
@@ -210,3 +217,21 @@ def to_numbers(X: Any) -> "NDArray[np.float64]":
     raise InvalidParameter(
         f"X must contain only numbers, in rows of equal length ({kind}). Its values are not repeated here."
     )
+
+
+def pick_columns(X: Any, wanted: Sequence[str]) -> Any:
+    """Columns of a data frame, found by name as a release finds them; what has no names is returned as it is."""
+    columns = getattr(X, "column_names", None)  # pyarrow
+    columns = getattr(X, "columns", None) if columns is None else columns
+    if columns is None or callable(columns):
+        return X
+    names = [str(name) for name in columns]
+    for name in wanted:
+        if names.count(name) != 1:
+            problem = "no column" if name not in names else "more than one column"
+            raise InvalidParameter(
+                f"X has {problem} {shorten(repr(name))}. Columns of a data frame are found by name, and must be "
+                "called as in the release (a logarithm or a level is a column there). Or give an array, in that order."
+            )
+    places = [names.index(name) for name in wanted]
+    return X.iloc[:, places] if hasattr(X, "iloc") else X.select([columns[place] for place in places])

@@ -21,6 +21,7 @@ from graphveil.recovery.class_moments import (
 from graphveil.recovery.diagnostics import low_n_eff_warning
 from graphveil.recovery.estimate import estimate_release
 from graphveil.recovery.protocol import ProtocolInputs
+from graphveil.recovery.unknown_levels import surely_unknown, unknown_share, unlabelled_share
 from graphveil.released.release import Release
 from graphveil.rows.class_indicators import append_class_indicators
 from graphveil.rows.sources import open_source
@@ -157,12 +158,20 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
                 raise InvalidParameter.of(
                     "classes", f"those of this release, {release.augment.classes}", labels.classes
                 )
-            found = classes_from_sums(release)
+            found, unknown = classes_from_sums(release), unlabelled_share(release)
         else:
             if len(release.column_names) < len(labels.classes):
                 rule = f"at most {len(release.column_names)} classes, for this release"
                 raise InvalidParameter.of("classes", rule, len(labels.classes))
-            found = classes_from_columns(estimate_release(release), len(labels.classes))
+            whole, p = estimate_release(release), len(release.column_names) - len(labels.classes) + 1
+            found = classes_from_columns(whole, len(labels.classes))
+            unknown = unknown_share(whole, np.arange(p, len(release.column_names)))
+        if surely_unknown(*unknown):
+            warn_caller(
+                f"About {unknown[0]:.0%} of the {release.event.counted} have a label that is none of the classes. Is "
+                "one of the classes misspelt, or of another type than the labels?",
+                PrivacyWarning,
+            )
         for caution in low_n_eff_warning(release, found):  # a column that drowns does no harm to a classifier
             warn_caller(caution, PrivacyWarning)
         self.classes_ = np.array(labels.classes)

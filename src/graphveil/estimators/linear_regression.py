@@ -1,5 +1,7 @@
 """Least squares, private end to end: rows and outcome in one release."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -7,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from graphveil.estimators.base import PrivateEstimator, to_numbers
+from graphveil.estimators.base import PrivateEstimator, pick_columns, to_numbers
 from graphveil.exceptions import InvalidParameter, warn_caller
 from graphveil.gate import release
 from graphveil.inference.regression import Regression, regression
@@ -30,8 +32,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
     ----------
     epsilon, delta : float
         The guarantee, against replacing all rows of one person, outcome included.
-    bounds : pair (lower, upper)
-        What the columns can be, from public knowledge; each a number or one per column.
+    bounds : pair (lower, upper) or mapping
+        What the columns can be, from public knowledge; each a number or one per column. Or such pairs by name: these
+        columns of a data frame are used, and no others.
     outcome_bounds : pair (lower, upper)
         What the outcome can be, from public knowledge.
     rows_per_person, weight, ledger, dataset, key, random_state
@@ -107,6 +110,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         """
         if y is None:
             raise InvalidParameter("PrivateLinearRegression.fit requires y to be passed, but the target y is None.")
+        if isinstance(self.bounds, Mapping):
+            X = pick_columns(X, [str(name) for name in self.bounds])
         columns, outcome = _numeric("X", X, 2), _numeric("y", y, 1)
         if len(columns) != len(outcome):
             raise InvalidParameter("X and y must have the same number of rows.")
@@ -145,7 +150,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
     def predict(self, X: "ArrayLike") -> "NDArray[np.float64]":
         """What the outcome is on average for each row; ``regression_.predict`` has intervals. The rows are yours."""
         check_is_fitted(self, "coef_")
-        rows = to_numbers(X)
+        rows = to_numbers(self._pick_features(X))
         if rows.ndim != 2:
             raise InvalidParameter(f"X must have 2 dimensions (rows, columns), got {rows.ndim}. Reshape your data.")
         return np.asarray(self._check_rows(rows) @ self.coef_ + self.intercept_)
@@ -161,13 +166,20 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
                 "PrivateLinearRegression needs bounds=(lower, upper) and outcome_bounds=(lower, upper): what the "
                 "columns and the outcome can be, from public knowledge."
             )
-        ends = [
-            np.append(np.broadcast_to(np.asarray(end, dtype=np.float64), (width,)), last)
-            for end, last in zip(self.bounds, self.outcome_bounds, strict=True)
-        ]
-        columns = None if names is None else [*names, "outcome" if "outcome" not in names else "y"]
-        bounds, most = (ends[0], ends[1]), self.rows_per_person
-        return Domain(bounds=bounds, columns=columns, rows_per_person=most, weight=self.weight)
+        try:
+            low, high = self.outcome_bounds
+        except (TypeError, ValueError):
+            raise InvalidParameter.of("outcome_bounds", "a pair (lower, upper)", self.outcome_bounds) from None
+        domain = Domain(bounds=self.bounds, rows_per_person=self.rows_per_person)
+        if domain.codebook is not None:
+            raise InvalidParameter(
+                "PrivateLinearRegression takes bounds (lower, upper) of columns of numbers. With categories, "
+                "logarithms or declared missing values make one release of all columns, the outcome too, and ask "
+                "gv.regression: it gives the same table."
+            )
+        domain = domain.resolve(names, width)
+        last = "outcome" if "outcome" not in (domain.columns or ()) else "y"
+        return replace(domain.extend({last: (low, high)}), weight=self.weight)
 
 
 def _numeric(name: str, given: Any, dimensions: int) -> "NDArray[np.float64]":

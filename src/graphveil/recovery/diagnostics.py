@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil.recovery.column_variances import TOLERATED
+from graphveil.recovery.unknown_levels import unknown_levels
 from graphveil.released.release import Release
 
 if TYPE_CHECKING:
@@ -82,6 +83,13 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
             "These columns, or some pairs of them, are hardly ever there: do not interpret what is said about them: "
             f"{_list_columns(release, hardly.any(axis=1) & (np.diag(release.observed) < 1.0))}."
         )
+    unknown = unknown_levels(release, found)
+    if unknown:
+        listed = [f"{_short(name)} (about {share:.0%})" for name, share in unknown.items()]
+        said.append(
+            "Many cells of these columns hold none of the declared levels, and count in equal parts for all of them: "
+            f"{_cut(listed)}. Is a level misspelt? Where values may be missing, declare it."
+        )
     if found.saturated:
         said.append(
             f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
@@ -95,7 +103,13 @@ def _weights_drown(release: Release) -> bool:
     return release.domain.weight is not None and release.divisor_noise > 1.0 / 3.0
 
 
-def _list_columns(release: Release, which: NDArray[np.bool_], most: int = 12) -> str:
-    names = [name if len(name) <= 60 else name[:59] + "…" for name in release.column_names]
-    found = [name for name, wanted in zip(names, which, strict=True) if wanted]
-    return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")
+def _list_columns(release: Release, which: NDArray[np.bool_]) -> str:
+    return _cut([_short(name) for name, wanted in zip(release.column_names, which, strict=True) if wanted])
+
+
+def _cut(listed: list[str], most: int = 12) -> str:
+    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 60 else name[:59] + "…"
