@@ -35,6 +35,29 @@ def test_lines_have_at_most_120_characters(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_no_line_within_a_sentence_looks_like_a_list(path):
+    """A line that wraps before "1." or "-" begins a list, for Markdown."""
+    lines = path.read_text().splitlines()
+    item = re.compile(r"\s*([-+*]|\d+[.)]) ")
+    inside = [
+        number
+        for number, line in prose(path)
+        if item.match(line) and number > 1 and lines[number - 2].strip() and not in_list(lines[: number - 1], item)
+    ]
+    assert not inside, f"{path.name}: {inside}"
+
+
+def in_list(lines, item):
+    """Whether the last of these lines belongs to a list: an item began since the last blank line."""
+    for line in reversed(lines):
+        if not line.strip():
+            return False
+        if item.match(line):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_words_are_those_of_the_field(path):
     text = path.read_text()
     for pattern, better in FOREIGN.items():
