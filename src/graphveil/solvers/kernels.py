@@ -1,8 +1,8 @@
 """Compiled loops: the connected parts of a thresholded matrix, sweeps of dual block-coordinate descent, certificates.
 
 Each kernel that Python calls has explicit signatures and is cached on disk, so that a fresh process loads machine code
-instead of compiling; what only kernels call is compiled into them. That is why they share a file: numba's cache does not
-notice a change of a function that lives in another one (its documentation, "Caching compiled functions"). Sweeps run in single or in double precision, see
+instead of compiling; what only kernels call is compiled into them. That is why they share a file: numba's cache does
+not notice a change of a function that lives in another one. Sweeps run in single or in double precision, see
 `graphveil.solvers._graphical_lasso`, where the mathematics is.
 """
 
