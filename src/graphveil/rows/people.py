@@ -24,6 +24,7 @@ from numba.types import Tuple  # type: ignore[attr-defined] # not in its type in
 from graphveil._compiled import compiled
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import keys as dictionary_keys
+from graphveil.rows.labels import TIMES_AND_NESTED, codes_and_categories
 from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.rows.statistic import Unreleased
 from graphveil.spec.quantization import PERSON_WEIGHT
@@ -148,13 +149,21 @@ class Hasher(Unreleased):
             if ids.ndim != 1:
                 raise SourceError(f"person must have 1 dimension, one id for every row; it has {ids.ndim}.")
             if ids.dtype.kind in "iu":
-                return _keys_of_integers(ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64))
+                plain = np.ma.getdata(ids)
+                keys = _keys_of_integers(plain.astype(np.uint64 if ids.dtype.kind == "u" else np.int64))
+                keys[np.ma.getmaskarray(ids)] = _NOBODY
+                return keys
             if ids.dtype.kind not in "USO":
                 raise _refused(ids.dtype.type.__name__)
         elif not isinstance(ids, list | tuple):
             if not hasattr(ids, "to_numpy"):
                 raise _refused(type(ids).__name__)
-            if str(ids.dtype).lower().startswith(("float", "decimal")):
+            if (coded := codes_and_categories(ids)) is not None:
+                codes, categories = coded
+                return np.take(np.concatenate([self.keys_of(categories), _nobodies(1)]), codes, axis=0)
+            if hasattr(ids.dtype, "pyarrow_dtype"):
+                return self.keys_of(call_sanitized(ids.array.__arrow_array__, "read"))
+            if str(ids.dtype).lower().startswith(("float", "decimal", *TIMES_AND_NESTED)):
                 raise _refused(str(ids.dtype))
         return self._keys_of_objects(call_sanitized(lambda: list(ids), "read"))
 

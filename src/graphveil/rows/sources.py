@@ -442,7 +442,7 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
     if selection.hasher is not None:
         return _Beside(alone, selection.hasher.keys_of(frame[last]), _UNEQUAL)
     assert selection.labels is not None
-    return _with_labels(alone, codes_of(call_sanitized(lambda: list(frame[last]), "read"), selection.labels.classes))
+    return _with_labels(alone, codes_of(frame[last], selection.labels.classes))
 
 
 def _holds_objects(empty: Any) -> bool:
