@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Keys = NDArray[np.uint64]  # of shape (n, 2)
 
-__all__ = ["LONGEST_ID", "Hasher", "People", "can_be_ids", "draw_points"]
+__all__ = ["LONGEST_ID", "Hasher", "People", "can_be_ids", "draw_points", "holds_integers"]
 
 _PRIME = (1 << 61) - 1
 LONGEST_ID = 256  # bytes of an id; whoever has a longer one is nobody
@@ -59,6 +59,13 @@ def can_be_ids(kind: Any) -> bool:
     text = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
     raw = t.is_binary(kind) or t.is_large_binary(kind) or t.is_fixed_size_binary(kind) or t.is_binary_view(kind)
     return bool(t.is_integer(kind) or text or raw)
+
+
+def holds_integers(kind: Any) -> bool:
+    """Whether a column of this Arrow type, which can hold ids, holds integers."""
+    import pyarrow.types as t
+
+    return bool(t.is_integer(kind.value_type if t.is_dictionary(kind) else kind))
 
 
 # ------------------------------------------------------------------ ids become keys
@@ -103,10 +110,20 @@ class Hasher(Unreleased):
     Several of them agree if they are given the same ``points``, of :func:`draw_points`.
     """
 
-    __slots__ = ("_points",)
+    __slots__ = ("_integers", "_points")
 
     def __init__(self, points: tuple[int, int] | None = None) -> None:
         self._points = tuple(np.uint64(point) for point in points or draw_points())
+        self._integers: bool | None = None  # whether ids are, by the type of the first column
+
+    def check_alike(self, integers: bool) -> None:
+        """Refuse text beside integers: somebody whose id is 7 here and "7" there would be two people."""
+        if self._integers not in (None, integers):
+            raise SourceError(
+                "Ids of people are integers in one part of the source and text in another (in a CSV file they are "
+                "text), so that one person would count as two. Write all parts alike."
+            )
+        self._integers = integers
 
     def keys_of_column(self, column: Any) -> "Keys":
         """Of an Arrow column; a null is nobody's."""
