@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -139,6 +140,35 @@ def test_rows_without_an_id_belong_to_one_nobody():
 def test_ids_that_are_not_exact_are_refused_by_type(ids):
     with pytest.raises(SourceError, match=r"integers, text or bytes|1 dimension"):
         Hasher().keys_of(ids)
+
+
+def written_parts(folder):
+    """The same people in two parts: as integers, and as text."""
+    table = pd.DataFrame({"x": np.zeros(40), "id": np.arange(40) % 10})
+    text, arrow = table.assign(id=table["id"].astype(str)), pa.Table.from_pandas(table)
+    table.to_csv(folder / "a.csv", index=False)
+    table.to_parquet(folder / "b.parquet")
+    text.to_parquet(folder / "c.parquet")
+    return {
+        "csv and parquet": [folder / "a.csv", folder / "b.parquet"],
+        "parquet": [folder / "b.parquet", folder / "c.parquet"],
+        "pandas": [table, text],
+        "categories": [table.astype({"id": "category"}), text],
+        "arrow and pandas": [pa.Table.from_pandas(text), table],
+        "alike: text": [folder / "a.csv", folder / "c.parquet"],
+        "alike: integers": [arrow, table, table.astype({"id": "category"}), table.astype({"id": "UInt8"})],
+    }
+
+
+@pytest.mark.parametrize("kind", range(7))
+def test_nobody_is_two_people_because_an_id_is_written_in_two_ways(tmp_path, kind):
+    name, parts = [*written_parts(tmp_path).items()][kind]
+    domain = gv.Domain({"x": (-1, 1)}, person="id")
+    if name.startswith("alike"):
+        assert gv.release(parts, domain=domain, budget=gv.Budget(1.0, 1e-4), adaptive=False).n_samples == 10
+        return
+    with pytest.raises(SourceError, match="one person would count as two"):
+        gv.release(parts, domain=domain, budget=gv.Budget(1.0, 1e-4), adaptive=False)
 
 
 def test_products_modulo_the_prime():

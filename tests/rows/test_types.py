@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import SourceError
+from graphveil.rows.labels import codes_of
+from graphveil.rows.people import Hasher
 from graphveil.rows.sources import open_source
 
 DOMAIN = gv.Domain(columns=["a"], bounds=(-1, 1))
@@ -262,11 +264,17 @@ def test_categories_are_judged_by_their_type_and_not_by_one_of_them():
 
 
 # ------------------------------------------------------------------ labels
+def arrow_backed(values):
+    return pd.Series(values, dtype=pd.ArrowDtype(values.type))
+
+
+NOT_UTF8 = pa.array([b"x", b"\xff", None, b"y"]).cast(pa.string(), safe=False)
 TEXT = pd.StringDtype("python")
 TEXTS = [pa.string(), pa.large_string(), pa.string_view()]
 CLASSES = {
     "pandas": (lambda: pd.Series(["x", "\udcff", None, "y"], dtype=TEXT), [0, -1, -1, 1]),
     "pandas categories": (lambda: pd.Series(["x", "\udcff", None, "y"], dtype=TEXT).astype("category"), [0, -1, -1, 1]),
+    "pandas text of Arrow": (lambda: arrow_backed(NOT_UTF8), [0, -1, -1, 1]),
     "pandas integers": (lambda: pd.Series([1, None, 2**63 - 1], dtype="Int64"), [2, -1, -1]),
     "pandas booleans": (lambda: pd.Series([True, None], dtype="boolean"), [2, -1]),
     "pandas floats": (lambda: pd.Series([1.0, np.nan]), None),
@@ -325,6 +333,56 @@ def test_levels_of_text_are_read_or_refused_by_their_type(kind):
         assert found is None
     else:
         np.testing.assert_array_equal(found, np.where(np.array(codes) < 0, np.nan, codes))
+
+
+def seconds(*values):
+    return pa.array(values, pa.int64()).cast(pa.timestamp("s"))
+
+
+# Dates that Arrow and polars have, and Python has not.
+BESIDE = {
+    "arrow moments": lambda: seconds(0, 2**62),
+    "arrow dates": lambda: pa.array([0, 2**31 - 1], pa.int32()).cast(pa.date32()),
+    "arrow zone": lambda: pa.array([0, 1]).cast(pa.timestamp("s", "Nowhere/There")),
+    "arrow dictionary": lambda: seconds(0, 2**62).dictionary_encode(),
+    "arrow nested": lambda: pa.array([[0], [2**31 - 1]], pa.list_(pa.int32())).cast(pa.list_(pa.date32())),
+    "arrow runs": lambda: pa.RunEndEncodedArray.from_arrays(pa.array([1, 3], pa.int16()), pa.array(["x", "z"])),
+    "polars dates": lambda: pl.Series([0, 2**31 - 1], dtype=pl.Int32).cast(pl.Date),
+    "polars moments": lambda: pl.Series([0, 2**62]).cast(pl.Datetime("us")),
+    "polars nested": lambda: pl.Series([[0], [2**31 - 1]], dtype=pl.List(pl.Int32)).cast(pl.List(pl.Date)),
+    "pandas moments": lambda: arrow_backed(seconds(0, 2**55)),
+    "pandas dates": lambda: pd.Series(np.array([0, 2**55], dtype="datetime64[s]")),
+}
+
+
+BESIDE |= {kind: make for kind, (make, _) in CLASSES.items()}
+
+
+@pytest.mark.parametrize("kind", BESIDE)
+def test_labels_and_ids_beside_rows_are_what_each_of_them_is_alone(kind):
+    values = BESIDE[kind]()
+    alone = [values[i : i + 1] for i in range(len(values))]
+    classes, hasher = ("x", "y", 1), Hasher((5, 7))
+    np.testing.assert_array_equal(codes_of(values, classes), np.concatenate([codes_of(one, classes) for one in alone]))
+
+    def keys_of(ids):
+        try:
+            return hasher.keys_of(ids)
+        except SourceError as error:
+            return str(error)
+
+    found, each = keys_of(values), [keys_of(one) for one in alone]
+    if isinstance(found, str):
+        assert "Ids of people cannot be of type" in found
+        assert {found} == {*each}
+    else:
+        np.testing.assert_array_equal(found, np.concatenate(each))
+
+
+def test_an_id_behind_a_mask_is_nobodys():
+    ids = np.ma.masked_array([7, 7, 8], [False, True, False])
+    found, plain = (Hasher((5, 7)).keys_of(of).tolist() for of in (ids, [7, None, 8]))
+    assert found == plain
 
 
 def test_names_that_polars_takes_for_patterns_are_names():

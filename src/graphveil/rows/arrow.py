@@ -29,7 +29,7 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import floats, places_of_levels
 from graphveil.rows.labels import codes_of_column
-from graphveil.rows.people import Hasher, can_be_ids
+from graphveil.rows.people import Hasher, can_be_ids, holds_integers
 from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
@@ -131,6 +131,8 @@ class Selection:
                 "capitals and accents."
             )
         self._check_once(names)
+        if self.hasher is not None:
+            self.hasher.check_alike(False)
 
     def _missing(self, names: Sequence[str]) -> list[str]:
         there = set(names)
@@ -167,6 +169,8 @@ class Selection:
                 f"The person column {self.beside!r} has type {kinds[str(self.beside)]}, for which being the same is "
                 "not exact: use integers, text or bytes."
             )
+        if self.hasher is not None:
+            self.hasher.check_alike(holds_integers(kinds[str(self.beside)]))
         if self.hasher is None and self.beside is not None and not _is_label(kinds[self.beside]):
             kind = kinds[self.beside]
             raise SourceError(f"The label column {self.beside!r} has type {kind}: use strings or integers.")

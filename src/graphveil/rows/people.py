@@ -24,6 +24,7 @@ from numba.types import Tuple  # type: ignore[attr-defined] # not in its type in
 from graphveil._compiled import compiled
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import keys as dictionary_keys
+from graphveil.rows.labels import TIMES_AND_NESTED, codes_and_categories
 from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.rows.statistic import Unreleased
 from graphveil.spec.quantization import PERSON_WEIGHT
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     Keys = NDArray[np.uint64]  # of shape (n, 2)
 
-__all__ = ["LONGEST_ID", "Hasher", "People", "can_be_ids", "draw_points"]
+__all__ = ["LONGEST_ID", "Hasher", "People", "can_be_ids", "draw_points", "holds_integers"]
 
 _PRIME = (1 << 61) - 1
 LONGEST_ID = 256  # bytes of an id; whoever has a longer one is nobody
@@ -58,6 +59,13 @@ def can_be_ids(kind: Any) -> bool:
     text = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
     raw = t.is_binary(kind) or t.is_large_binary(kind) or t.is_fixed_size_binary(kind) or t.is_binary_view(kind)
     return bool(t.is_integer(kind) or text or raw)
+
+
+def holds_integers(kind: Any) -> bool:
+    """Whether a column of this Arrow type, which can hold ids, holds integers."""
+    import pyarrow.types as t
+
+    return bool(t.is_integer(kind.value_type if t.is_dictionary(kind) else kind))
 
 
 # ------------------------------------------------------------------ ids become keys
@@ -102,10 +110,20 @@ class Hasher(Unreleased):
     Several of them agree if they are given the same ``points``, of :func:`draw_points`.
     """
 
-    __slots__ = ("_points",)
+    __slots__ = ("_integers", "_points")
 
     def __init__(self, points: tuple[int, int] | None = None) -> None:
         self._points = tuple(np.uint64(point) for point in points or draw_points())
+        self._integers: bool | None = None  # whether ids are, by the type of the first column
+
+    def check_alike(self, integers: bool) -> None:
+        """Refuse text beside integers: somebody whose id is 7 here and "7" there would be two people."""
+        if self._integers not in (None, integers):
+            raise SourceError(
+                "Ids of people are integers in one part of the source and text in another (in a CSV file they are "
+                "text), so that one person would count as two. Write all parts alike."
+            )
+        self._integers = integers
 
     def keys_of_column(self, column: Any) -> "Keys":
         """Of an Arrow column; a null is nobody's."""
@@ -148,13 +166,21 @@ class Hasher(Unreleased):
             if ids.ndim != 1:
                 raise SourceError(f"person must have 1 dimension, one id for every row; it has {ids.ndim}.")
             if ids.dtype.kind in "iu":
-                return _keys_of_integers(ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64))
+                plain = np.ma.getdata(ids)
+                keys = _keys_of_integers(plain.astype(np.uint64 if ids.dtype.kind == "u" else np.int64))
+                keys[np.ma.getmaskarray(ids)] = _NOBODY
+                return keys
             if ids.dtype.kind not in "USO":
                 raise _refused(ids.dtype.type.__name__)
         elif not isinstance(ids, list | tuple):
             if not hasattr(ids, "to_numpy"):
                 raise _refused(type(ids).__name__)
-            if str(ids.dtype).lower().startswith(("float", "decimal")):
+            if (coded := codes_and_categories(ids)) is not None:
+                codes, categories = coded
+                return np.take(np.concatenate([self.keys_of(categories), _nobodies(1)]), codes, axis=0)
+            if hasattr(ids.dtype, "pyarrow_dtype"):
+                return self.keys_of(call_sanitized(ids.array.__arrow_array__, "read"))
+            if str(ids.dtype).lower().startswith(("float", "decimal", *TIMES_AND_NESTED)):
                 raise _refused(str(ids.dtype))
         return self._keys_of_objects(call_sanitized(lambda: list(ids), "read"))
 

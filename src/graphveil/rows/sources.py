@@ -18,7 +18,7 @@ import numpy as np
 from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows
 from graphveil.rows.labels import codes_of
-from graphveil.rows.people import Hasher
+from graphveil.rows.people import Hasher, holds_integers
 from graphveil.rows.sanitized_errors import call_sanitized, iterate_sanitized
 from graphveil.rows.statistic import Unreleased
 from graphveil.spec.augmentation import Augment, Labels
@@ -440,9 +440,11 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
     *features, last = wanted
     alone = _Frame(frame[features], selection.features_alone())
     if selection.hasher is not None:
+        if str(getattr(empty[-1].dtype, "categories", empty[-1]).dtype) != "object":  # of which the type tells nothing
+            selection.hasher.check_alike(holds_integers(_arrow_type(last, empty[-1])))
         return _Beside(alone, selection.hasher.keys_of(frame[last]), _UNEQUAL)
     assert selection.labels is not None
-    return _with_labels(alone, codes_of(call_sanitized(lambda: list(frame[last]), "read"), selection.labels.classes))
+    return _with_labels(alone, codes_of(frame[last], selection.labels.classes))
 
 
 def _holds_objects(empty: Any) -> bool:
