@@ -28,7 +28,7 @@ from graphveil.spec.kinds import Kind
         (lambda: gv.Number(0, 1, unit="\x1b[2J"), "printable"),
         (lambda: gv.Category("FM"), "levels must be"),
         (lambda: gv.Category(["F"]), "levels must be"),
-        (lambda: gv.Category(["F", "F"]), "levels must be"),
+        (lambda: gv.Category(["F", "M", "F"]), "levels must be distinct, and hold 'F' more than once"),
         (lambda: gv.Category(["F", 1]), "levels must be"),
         (lambda: gv.Category([True, 1]), "levels must be"),
         (lambda: gv.Category([1, 2**60]), "levels must be"),

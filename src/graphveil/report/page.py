@@ -206,7 +206,7 @@ def _render_comparison(release: Release, content: Content, forecast: Forecast) -
     here, smallest = forecast.here, content.intervals.smallest_edge
     rows = [
         (release.event.counted, f"{here.n_samples:,}", f"{release.n_samples:,}"),
-        ("variables", f"{forecast.n_features}", f"{len(content.names)}"),
+        ("columns", f"{forecast.n_features}", f"{len(release.column_names)}"),
         ("ε", format_exact(forecast.budget.epsilon), format_exact(release.budget.epsilon)),
         ("δ", format_exact(forecast.budget.delta), format_exact(release.budget.delta)),
         ("records a person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),

@@ -344,7 +344,10 @@ def _checked_levels(levels: Any) -> tuple[Level, ...]:
     plain = tuple(level.item() if hasattr(level, "item") else level for level in levels)
     text = all(isinstance(level, str) and level for level in plain)
     numbers = all(isinstance(level, int | float) and abs(level) <= _EXACT for level in plain)
-    if len(plain) < 2 or not (text or numbers) or len(set(plain)) < len(plain):
+    twice = sorted({_shown(level) for level in plain if plain.count(level) > 1})
+    if (text or numbers) and twice:
+        raise InvalidParameter(f"levels must be distinct, and hold {shorten(repr(twice[0]))} more than once.")
+    if len(plain) < 2 or not (text or numbers):
         raise InvalidParameter.of("levels", rule, plain)
     if text:
         for level in plain:
