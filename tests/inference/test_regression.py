@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import graphveil as gv
@@ -189,3 +190,17 @@ def test_mistakes_are_named(options, message):
 def test_releases_without_one_covariance_are_refused():
     with pytest.raises(InvalidParameter, match=r"must be a gv\.Release"):
         gv.regression(people(10), 0)
+
+
+def test_a_coefficient_of_a_ranked_column_says_what_its_unit_is():
+    """Noise moves the scale of normal scores, and coefficients with it: by several standard errors, without a word."""
+    rng = np.random.default_rng(0)
+    cost = np.exp(rng.normal(6, 1, 8000))
+    table = pa.table({"cost": cost, "age": rng.normal(50, 10, 8000) + np.log(cost)})
+    domain = gv.Domain({"cost": gv.Number(1, 1e5, scale="rank"), "age": (0, 110)})
+    release = gv.release(table, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0)
+    notes = [note for note in gv.regression(release, "age").notes if "compare standardized coefficients" in note]
+    assert notes[0].startswith("Coefficients of rank(cost) are per unit of the scores")
+    plain = gv.Domain({"cost": gv.Number(1, 1e5, scale="log"), "age": (0, 110)})
+    logs = gv.release(table, domain=plain, budget=gv.Budget(1.0, 1e-6), random_state=0)
+    assert not [note for note in gv.regression(logs, "age").notes if "scores" in note]

@@ -29,6 +29,8 @@ from graphveil.inference.uncertain import Spread, Uncertain, known
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.network import RELIABLE
 from graphveil.released.release import Release
+from graphveil.spec.codebook import Codebook
+from graphveil.spec.kinds import RANK
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -374,7 +376,7 @@ def fit_regression(moments: UncertainMoments, outcome: int, on: Sequence[int], l
         n_samples=moments.release.n_samples,
         n_eff=moments.n_eff,
         guarantee=moments.release.guarantee,
-        notes=notes,
+        notes=notes + _on_ranks(moments.release.domain.codebook, chosen.names),
         factors=tuple(
             factor for factor in factors_of(moments.release.domain.codebook) if factor.numbers_in(chosen.names[:-1])
         ),
@@ -454,6 +456,22 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
             f"{_listed(chosen, np.flatnonzero(vague))}."
         )
     return none, tuple(notes)
+
+
+def _on_ranks(codebook: Codebook | None, names: Sequence[str]) -> tuple[str, ...]:
+    """What a unit of a ranked column is, if there are such columns."""
+    if codebook is None:
+        return ()
+    places = zip(codebook.kinds, codebook.places, strict=True)
+    ranked = [codebook.columns[place.start] for kind, place in places if getattr(kind, "scale", None) == RANK]
+    ranked = [name for name in ranked if name in names]
+    if not ranked:
+        return ()
+    return (
+        f"Coefficients of {', '.join(ranked)} are per unit of the scores that the release gives to values. Noise moves "
+        "the scale of scores from release to release: compare standardized coefficients, or use one release's domain "
+        "for all.",
+    )
 
 
 def _listed(chosen: UncertainMoments, which: Iterable[int]) -> str:
