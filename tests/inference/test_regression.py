@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -204,3 +205,21 @@ def test_a_coefficient_of_a_ranked_column_says_what_its_unit_is():
     plain = gv.Domain({"cost": gv.Number(1, 1e5, scale="log"), "age": (0, 110)})
     logs = gv.release(table, domain=plain, budget=gv.Budget(1.0, 1e-6), random_state=0)
     assert not [note for note in gv.regression(logs, "age").notes if "scores" in note]
+
+
+def test_columns_of_a_frame_are_predicted_from_by_name():
+    """As in the release: columns in another order were taken for each other without a word."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(50, 10, 5000), "bmi": rng.normal(26, 4, 5000)})
+    table["systolic"] = 60 + table["age"] + rng.normal(0, 10, 5000)
+    domain = gv.Domain({"age": (0, 110), "bmi": (10, 60), "systolic": (60, 240)})
+    release = gv.release(table, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0)
+    found = gv.regression(release, "systolic")
+    frame = table.head(5).assign(note="not a number")[["note", "bmi", "age"]]
+    by_place = found.predict(frame[["age", "bmi"]].to_numpy())
+    np.testing.assert_allclose(found.predict(frame).value, by_place.value)
+    with pytest.raises(InvalidParameter, match="values has no column 'bmi'"):
+        found.predict(frame.rename(columns={"bmi": "x"}))
+    with pytest.raises(InvalidParameter, match="values must contain only numbers") as caught:
+        found.predict([["secret value 271828", 26.0]])
+    assert "271828" not in str(caught.value)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil import _validation
+from graphveil._frames import pick_columns, to_numbers
 from graphveil._interval_plot import plot_intervals
 from graphveil._packages import import_package
 from graphveil._tables import Table, decimals, fixed
@@ -156,11 +157,12 @@ class Regression:
 
         Parameters
         ----------
-        values : mapping of str to float, or array of shape (k,) or (n, k)
+        values : mapping of str to float, array of shape (k,) or (n, k), or data frame
             A value for each of ``columns``, or the level of a category: ``{"age": 60, "ward": "B"}``; of several rows,
-            if there are several.
+            if there are several. Those of a data frame are found by name.
         """
-        rows = np.atleast_2d(self._values(values) if isinstance(values, Mapping) else values)
+        given = self._values(values) if isinstance(values, Mapping) else pick_columns(values, self.columns, "values")
+        rows = np.atleast_2d(to_numbers(given, "values"))
         if rows.ndim != 2 or rows.shape[1] != len(self.columns):
             raise InvalidParameter(f"values must hold a number for each of the {len(self.columns)} columns.")
         rows = np.c_[np.ones((len(rows), int(self.has_intercept))), rows]
@@ -174,7 +176,7 @@ class Regression:
                 value_of |= factor.columns_at(given[factor.name])
         missing = [name for name in self.columns if name not in value_of]
         if missing:
-            raise InvalidParameter(f"values must hold every column; {missing[0]} is missing.")
+            raise InvalidParameter(f"values must hold every column, on its own scale; {missing[0]} is missing.")
         return [value_of[name] for name in self.columns]
 
     def plot(self) -> Any:
