@@ -29,6 +29,7 @@ from graphveil.spec.kinds import Kind
         (lambda: gv.Category("FM"), "levels must be"),
         (lambda: gv.Category(["F"]), "levels must be"),
         (lambda: gv.Category(["F", "M", "F"]), "levels must be distinct, and hold 'F' more than once"),
+        (lambda: gv.Category({"F", "M"}), "levels must be in an order"),
         (lambda: gv.Category(["F", 1]), "levels must be"),
         (lambda: gv.Category([True, 1]), "levels must be"),
         (lambda: gv.Category([1, 2**60]), "levels must be"),

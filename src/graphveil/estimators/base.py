@@ -15,6 +15,7 @@ from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.associations import association_strengths
+from graphveil.released.grouped import require_release
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
@@ -97,6 +98,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         ----------
         release : Release
         """
+        require_release("release", release)
         # Before anything can fail: a release that was paid for must not be lost with the estimate.
         self.release_, self.privacy_ = release, release.event
         for name in ("precision_", "feature_names_in_"):  # of an earlier fit

@@ -14,7 +14,7 @@ from graphveil._files import write_file
 from graphveil._graph_layout import place_nodes
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.associations import association_strengths
-from graphveil.released.grouped import GroupedRelease
+from graphveil.released.grouped import GroupedRelease, require_release
 from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, interval_chart, spectrum_chart
 from graphveil.report.groups_page import groups_html
@@ -73,8 +73,7 @@ def report_html(release: Release | GroupedRelease, forecast: Forecast | None = N
             raise InvalidParameter("a forecast is of one release: compare it with the report of one group.")
         return groups_html(release, title)
     given: Any = (release, forecast)
-    if not isinstance(given[0], Release):
-        raise InvalidParameter.of("release", "a gv.Release", given[0], "Read a file with gv.Release.load(path).")
+    require_release("release", given[0])
     if not isinstance(given[1], Forecast | None):
         raise InvalidParameter.of("forecast", "a gv.Forecast", given[1])
     content, card = collect_report_data(release), privacy_card(release)

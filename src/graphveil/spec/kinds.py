@@ -339,6 +339,11 @@ def _shown(level: Level) -> str:
 
 def _checked_levels(levels: Any) -> tuple[Level, ...]:
     rule = "a sequence of at least two distinct levels, all of them text or all of them numbers"
+    if isinstance(levels, set | frozenset):
+        raise InvalidParameter(
+            "levels must be in an order, and those of a set have another one in every process: give a list. The first "
+            "level is the one that others are compared with."
+        )
     if isinstance(levels, str) or not hasattr(levels, "__iter__"):
         raise InvalidParameter.of("levels", rule, levels)
     plain = tuple(level.item() if hasattr(level, "item") else level for level in levels)
