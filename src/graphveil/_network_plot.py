@@ -20,6 +20,7 @@ from graphveil._typing import Matrix
 __all__ = ["Panel", "common_places", "draw_panel", "networks_svg", "plot_networks"]
 
 _MARGIN_X, _MARGIN_Y, _TITLE, _LEGEND = 90, 40, 34, 36  # pixels
+_STRIDE = 180  # pixels from one line of the legend to the next
 _LONGEST = 22  # letters of a name
 _STYLE = (
     "text{font:14px sans-serif}.node text{paint-order:stroke;stroke:#fff;stroke-width:4px;text-anchor:middle}"
@@ -156,10 +157,10 @@ def plot_networks(names: Sequence[str], panels: Sequence[Panel], places: Matrix)
 def _draw_legend(panels: Sequence[Panel]) -> str:
     parts = []
     for k, kind in enumerate(_kinds(panels)):
-        at, wide = 150 * k, 2 if kind == "unsure" else 4
+        at, wide = _STRIDE * k, 2 if kind == "unsure" else 4
         parts.append(f'<path class="edge {kind}" stroke-width="{wide}" d="M{at} 16h36"/>')
         parts.append(f'<text x="{at + 44}" y="21">{_WORDS[kind]}</text>')
-    parts.append(f'<text x="{150 * len(_kinds(panels))}" y="21">wider is stronger</text>')
+    parts.append(f'<text x="{_STRIDE * len(_kinds(panels))}" y="21">wider is stronger</text>')
     return "".join(parts)
 
 

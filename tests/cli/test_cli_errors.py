@@ -111,6 +111,14 @@ def test_a_number_is_written_in_digits(graphveil, folder, number):
     assert graphveil("fit", "good.release", "-o", "x.csv", "--alpha", number or "1_0").code == 1
 
 
+def test_several_files_are_one_source(graphveil, folder):
+    """A shell that expands a pattern gives a command more than one file."""
+    said = graphveil("release", "patients.parquet", *RELEASE[1:])
+    assert said.code == 2, said.text
+    assert "a pattern in quotes" in " ".join(said.err.split())
+    assert "a pattern in quotes" not in graphveil("show", "good.release", "good.release").err
+
+
 def test_what_is_wrong_is_called_as_it_was_typed(graphveil):
     ask = ("plan", "--records", 300, "--variables", 3, "--epsilon", 1, "--delta", 1e-6)
     assert "--variables must be" in graphveil(*changed(ask, 3, 5000)).err

@@ -21,7 +21,7 @@ LAYERS = [
     {"solvers", "rows", "privacy", "released", "simulate", "metrics", "datasets"},
     {"spec"},
     {"_network_plot"},
-    {"_files", "_interval_plot", "_linalg", "_memory", "_validation"},
+    {"_files", "_frames", "_interval_plot", "_linalg", "_memory", "_validation"},
     {"exceptions", "_compiled", "_graph_layout", "_html", "_packages", "_random", "_tables", "_threads", "_typing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}

@@ -3,6 +3,8 @@
 import warnings
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import graphveil as gv
@@ -189,3 +191,35 @@ def test_mistakes_are_named(options, message):
 def test_releases_without_one_covariance_are_refused():
     with pytest.raises(InvalidParameter, match=r"must be a gv\.Release"):
         gv.regression(people(10), 0)
+
+
+def test_a_coefficient_of_a_ranked_column_says_what_its_unit_is():
+    """Noise moves the scale of normal scores, and coefficients with it: by several standard errors, without a word."""
+    rng = np.random.default_rng(0)
+    cost = np.exp(rng.normal(6, 1, 8000))
+    table = pa.table({"cost": cost, "age": rng.normal(50, 10, 8000) + np.log(cost)})
+    domain = gv.Domain({"cost": gv.Number(1, 1e5, scale="rank"), "age": (0, 110)})
+    release = gv.release(table, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0)
+    notes = [note for note in gv.regression(release, "age").notes if "compare standardized coefficients" in note]
+    assert notes[0].startswith("Coefficients of rank(cost) are per unit of the scores")
+    plain = gv.Domain({"cost": gv.Number(1, 1e5, scale="log"), "age": (0, 110)})
+    logs = gv.release(table, domain=plain, budget=gv.Budget(1.0, 1e-6), random_state=0)
+    assert not [note for note in gv.regression(logs, "age").notes if "scores" in note]
+
+
+def test_columns_of_a_frame_are_predicted_from_by_name():
+    """As in the release: columns in another order were taken for each other without a word."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(50, 10, 5000), "bmi": rng.normal(26, 4, 5000)})
+    table["systolic"] = 60 + table["age"] + rng.normal(0, 10, 5000)
+    domain = gv.Domain({"age": (0, 110), "bmi": (10, 60), "systolic": (60, 240)})
+    release = gv.release(table, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0)
+    found = gv.regression(release, "systolic")
+    frame = table.head(5).assign(note="not a number")[["note", "bmi", "age"]]
+    by_place = found.predict(frame[["age", "bmi"]].to_numpy())
+    np.testing.assert_allclose(found.predict(frame).value, by_place.value)
+    with pytest.raises(InvalidParameter, match="values has no column 'bmi'"):
+        found.predict(frame.rename(columns={"bmi": "x"}))
+    with pytest.raises(InvalidParameter, match="values must contain only numbers") as caught:
+        found.predict([["secret value 271828", 26.0]])
+    assert "271828" not in str(caught.value)

@@ -183,6 +183,8 @@ def test_a_forecast_is_compared(insurance, forecast):
     assert "Compared with the plan" in html
     assert html.count('<svg class="chart"') == 5  # two of centrality, the spectrum, two of the plan
     assert "2,215" in html
+    columns = f"<td>{forecast.n_features}</td><td>{len(insurance.column_names)}</td>"
+    assert f'<th scope="row">columns</th>{columns}' in html, "a plan is made for columns, not for variables"
     assert "Compared with the plan" not in report_html(insurance)
 
 

@@ -33,6 +33,7 @@ def test_a_domain_without_any_bound_explains_the_choices():
         ({"bounds": {"a": (0, 1)}, "columns": ["b"]}, "must name the same columns; 'a' is in one only"),
         ({"bounds": {"a": (0, 1, 2)}}, "a mapping of column names to pairs"),
         ({"bounds": {"a": "01"}}, "a mapping of column names to pairs"),
+        ({"bounds": {"a": (0, 1), "b": 3}}, "Column 'b' has no such pair"),
         ({"bounds": {}}, "a mapping of column names to pairs"),
         ({"bounds": {1: (0, 1)}}, "distinct, non-empty"),
         ({"bounds": ([0, 0], [1, 1]), "columns": ["a"]}, "as many numbers as there are columns"),

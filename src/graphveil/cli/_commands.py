@@ -34,6 +34,8 @@ _EPILOG = (
     "the ledger, the storage or the network is away, try later; 130, 143 interrupted."
 )
 
+_ONE_SOURCE = " Several files are one source: give their folder, or a pattern in quotes, such as 'visits/*.parquet'."
+
 app = typer.Typer(
     name="graphveil",
     help="Publish the network of sensitive records under differential privacy.",
@@ -96,4 +98,9 @@ def _explain_refusal(error: Any, *, as_json: bool) -> int:
     if not said:  # nothing was asked for, and the help has been shown
         return USAGE
     path = context.command_path if context is not None else "graphveil"
-    return refuse(as_json, "UsageError", f"{said.rstrip('.')}. See `{path} --help`.", USAGE)
+    hint = _ONE_SOURCE if "unexpected extra argument" in said and _reads_records(context) else ""
+    return refuse(as_json, "UsageError", f"{said.rstrip('.')}.{hint} See `{path} --help`.", USAGE)
+
+
+def _reads_records(context: Any) -> bool:
+    return context is not None and any(parameter.name == "data" for parameter in context.command.params)

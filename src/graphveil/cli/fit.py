@@ -1,5 +1,7 @@
 """`graphveil fit`: from a release to a network file, for free."""
 
+import re
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,6 +10,7 @@ import typer
 from graphveil.cli._arguments import AsJson, number, require_file, require_writable
 from graphveil.cli._errors import CliError, command
 from graphveil.cli._output import echo, emit, one_line, progress_bar
+from graphveil.exceptions import PrivacyWarning
 
 if TYPE_CHECKING:
     from graphveil.released.release import Release
@@ -42,7 +45,10 @@ def fit(
         raise CliError(f"{output} has an unknown extension; a network is written as {', '.join(FORMATS)}.")
     output = require_writable(output, kind.like)
     found = Release.load(require_file(release))
-    with progress_bar("Fitting", as_json):
+    cautions = cautions_of(found)
+    with progress_bar("Fitting", as_json), warnings.catch_warnings():
+        for caution in cautions:  # told with the result
+            warnings.filterwarnings("ignore", re.escape(caution), PrivacyWarning)
         model = _fit(found, method, alpha)
         network = collect_network(model, found, by_level=by_level)
         kind.write(network, output)
@@ -52,7 +58,7 @@ def fit(
         "variables": len(network.names),
         "edges": edges,
         "n_eff": network.n_eff,
-        "cautions": cautions_of(found),
+        "cautions": cautions,
     }
     worth = f"as good as {network.n_eff:,.0f} noise-free records"
     said = [f"{edges} edges between {len(network.names)} variables, {worth}: {output}"]

@@ -129,7 +129,8 @@ def release(
             if groups is not None:
                 found = [{"group": name} | each for name, each in zip(made.event.groups, found, strict=True)]
             facts |= found[0] if groups is None else {"groups": found}
-            emit(as_json, facts, lambda out: _say(out, made, _describe(facts, paths)), kept=True)
+            again = account is not None and not account.charged
+            emit(as_json, facts, lambda out: _say(out, made, _describe(facts, paths, again)), kept=True)
     if paths != outputs:
         raise typer.Exit(ELSEWHERE)
 
@@ -269,7 +270,7 @@ def _describe_worth(found: dict[str, Any]) -> str:
     return said.rstrip()
 
 
-def _describe(facts: dict[str, Any], paths: list[Path]) -> str:
+def _describe(facts: dict[str, Any], paths: list[Path], again: bool) -> str:
     from graphveil.spec.rounding import format_exact, format_round_down
 
     count = ""
@@ -280,5 +281,7 @@ def _describe(facts: dict[str, Any], paths: list[Path]) -> str:
         count = (
             f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {format_exact(left['delta'])}."
         )
+    if again:
+        count = f" This key's release was stored before: nothing was charged now.{count}"
     worth = "".join(map(_describe_worth, facts.get("groups", [facts])))
     return f"\nReleased to {', '.join(map(str, paths))}; everything from here on is free.{count}{worth}"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from graphveil.estimators.base import PrivateEstimator, pick_columns, to_numbers
+from graphveil._frames import pick_columns, to_numbers
+from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import GuaranteeError, InvalidParameter
 from graphveil.gate import release
 from graphveil.metrics import negative_log_likelihood

@@ -1,20 +1,21 @@
 """What every private estimator shares: one release per fit, and views of the network that was fitted."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from graphveil._frames import pick_columns, to_numbers
 from graphveil._html import facts_html
 from graphveil._packages import import_package
-from graphveil.exceptions import InvalidParameter, shorten
+from graphveil.exceptions import InvalidParameter
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.associations import association_strengths
+from graphveil.released.grouped import require_release
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PrivateEstimator", "pick_columns", "to_numbers"]
+__all__ = ["PrivateEstimator"]
 
 _STRONGEST = 5  # edges that a notebook shows
 
@@ -97,6 +98,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         ----------
         release : Release
         """
+        require_release("release", release)
         # Before anything can fail: a release that was paid for must not be lost with the estimate.
         self.release_, self.privacy_ = release, release.event
         for name in ("precision_", "feature_names_in_"):  # of an earlier fit
@@ -206,32 +208,3 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     def _names(self) -> list[str]:
         check_is_fitted(self, "precision_")
         return list(self.release_.column_names[: self.n_features_in_])
-
-
-def to_numbers(X: Any) -> "NDArray[np.float64]":
-    """``X`` as floats. What numpy says of a value that is none would quote it, and is not repeated."""
-    try:
-        return np.asarray(X, dtype=np.float64)
-    except Exception as error:  # raised below: outside of this block, so without its context
-        kind = type(error).__name__
-    raise InvalidParameter(
-        f"X must contain only numbers, in rows of equal length ({kind}). Its values are not repeated here."
-    )
-
-
-def pick_columns(X: Any, wanted: Sequence[str]) -> Any:
-    """Columns of a data frame, found by name as a release finds them; what has no names is returned as it is."""
-    columns = getattr(X, "column_names", None)  # pyarrow
-    columns = getattr(X, "columns", None) if columns is None else columns
-    if columns is None or callable(columns):
-        return X
-    names = [str(name) for name in columns]
-    for name in wanted:
-        if names.count(name) != 1:
-            problem = "no column" if name not in names else "more than one column"
-            raise InvalidParameter(
-                f"X has {problem} {shorten(repr(name))}. Columns of a data frame are found by name, and must be "
-                "called as in the release (a logarithm or a level is a column there). Or give an array, in that order."
-            )
-    places = [names.index(name) for name in wanted]
-    return X.iloc[:, places] if hasattr(X, "iloc") else X.select([columns[place] for place in places])

@@ -9,7 +9,8 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from graphveil.estimators.base import PrivateEstimator, pick_columns, to_numbers
+from graphveil._frames import pick_columns, to_numbers
+from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import InvalidParameter, warn_caller
 from graphveil.gate import release
 from graphveil.inference.regression import Regression, regression

@@ -34,6 +34,7 @@ from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.associations import association_strengths, blocks_of, mean_square_correlation
 from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import recover
+from graphveil.released.grouped import require_release
 from graphveil.released.release import Release
 
 __all__ = ["Centrality", "Measure", "centrality", "find_centrality"]
@@ -184,8 +185,7 @@ def centrality(
     >>> centrality(out)
     <Centrality of 6 variables: x0 is strongest, 100% sure>
     """
-    if not isinstance(release, Release):
-        raise InvalidParameter.of("release", "a gv.Release", release)
+    require_release("release", release)
     level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
     blocks = None if groups is None else _blocks(groups, tuple(release.variables))
     analysis = Analysis(release, recover(release))

@@ -36,6 +36,7 @@ from graphveil.inference.regression import Regression, regression
 from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import Estimate, recover
+from graphveil.released.grouped import require_release
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.forecast import SEEN
@@ -408,8 +409,7 @@ def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
 def _check_alike(a: Any, b: Any, *, overlap: bool) -> None:
     """Refuse releases that describe different things, or, unless it was said, the same people."""
     for name, release in (("a", a), ("b", b)):
-        if not isinstance(release, Release):
-            raise InvalidParameter.of(name, "a gv.Release", release, "Read a file with gv.Release.load(path).")
+        require_release(name, release)
         if release.event.mechanism != "default":
             raise InvalidParameter(f"release {name} has the paper's noise, which is for comparison with papers only.")
     for field in fields(a.domain):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil import _validation
+from graphveil._frames import pick_columns, to_numbers
 from graphveil._interval_plot import plot_intervals
 from graphveil._packages import import_package
 from graphveil._tables import Table, decimals, fixed
@@ -29,6 +30,8 @@ from graphveil.inference.uncertain import Spread, Uncertain, known
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.network import RELIABLE
 from graphveil.released.release import Release
+from graphveil.spec.codebook import Codebook
+from graphveil.spec.kinds import RANK
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -154,11 +157,12 @@ class Regression:
 
         Parameters
         ----------
-        values : mapping of str to float, or array of shape (k,) or (n, k)
+        values : mapping of str to float, array of shape (k,) or (n, k), or data frame
             A value for each of ``columns``, or the level of a category: ``{"age": 60, "ward": "B"}``; of several rows,
-            if there are several.
+            if there are several. Those of a data frame are found by name.
         """
-        rows = np.atleast_2d(self._values(values) if isinstance(values, Mapping) else values)
+        given = self._values(values) if isinstance(values, Mapping) else pick_columns(values, self.columns, "values")
+        rows = np.atleast_2d(to_numbers(given, "values"))
         if rows.ndim != 2 or rows.shape[1] != len(self.columns):
             raise InvalidParameter(f"values must hold a number for each of the {len(self.columns)} columns.")
         rows = np.c_[np.ones((len(rows), int(self.has_intercept))), rows]
@@ -172,7 +176,7 @@ class Regression:
                 value_of |= factor.columns_at(given[factor.name])
         missing = [name for name in self.columns if name not in value_of]
         if missing:
-            raise InvalidParameter(f"values must hold every column; {missing[0]} is missing.")
+            raise InvalidParameter(f"values must hold every column, on its own scale; {missing[0]} is missing.")
         return [value_of[name] for name in self.columns]
 
     def plot(self) -> Any:
@@ -374,7 +378,7 @@ def fit_regression(moments: UncertainMoments, outcome: int, on: Sequence[int], l
         n_samples=moments.release.n_samples,
         n_eff=moments.n_eff,
         guarantee=moments.release.guarantee,
-        notes=notes,
+        notes=notes + _on_ranks(moments.release.domain.codebook, chosen.names),
         factors=tuple(
             factor for factor in factors_of(moments.release.domain.codebook) if factor.numbers_in(chosen.names[:-1])
         ),
@@ -454,6 +458,22 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
             f"{_listed(chosen, np.flatnonzero(vague))}."
         )
     return none, tuple(notes)
+
+
+def _on_ranks(codebook: Codebook | None, names: Sequence[str]) -> tuple[str, ...]:
+    """What a unit of a ranked column is, if there are such columns."""
+    if codebook is None:
+        return ()
+    places = zip(codebook.kinds, codebook.places, strict=True)
+    ranked = [codebook.columns[place.start] for kind, place in places if getattr(kind, "scale", None) == RANK]
+    ranked = [name for name in ranked if name in names]
+    if not ranked:
+        return ()
+    return (
+        f"Coefficients of {', '.join(ranked)} are per unit of the scores that the release gives to values. Noise moves "
+        "the scale of scores from release to release: compare standardized coefficients, or use one release's domain "
+        "for all.",
+    )
 
 
 def _listed(chosen: UncertainMoments, which: Iterable[int]) -> str:

@@ -18,6 +18,7 @@ from graphveil._packages import import_package
 from graphveil._random import generator_for
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.estimate import recover
+from graphveil.released.grouped import require_release
 from graphveil.released.release import Release
 from graphveil.simulate.samplers import gaussian_rows
 from graphveil.spec.kinds import Category, Kind, Number, Ordinal
@@ -102,8 +103,7 @@ def sample(release: Release, n_rows: int, *, random_state: int | None = None) ->
     >>> sample(out, 100)
     <SyntheticRows: 100 rows of 3 variables, not of any person>
     """
-    if not isinstance(release, Release):
-        raise InvalidParameter.of("release", "a gv.Release", release)
+    require_release("release", release)
     n_rows = _validation.integer("n_rows", n_rows, 1)
     if release.domain.variation == "within":
         raise InvalidParameter(

@@ -53,7 +53,7 @@ class Account:
         if (ledger is None) != (dataset is None):
             raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
         if ledger is not None and not hasattr(ledger, "charge"):
-            raise InvalidParameter.of("ledger", "a gv.Ledger", ledger)
+            raise InvalidParameter.of("ledger", "a gv.Ledger", ledger, 'Open one: gv.Ledger("ledger.db").')
         if key is not None and not hasattr(ledger, "store"):
             raise InvalidParameter("key needs ledger=gv.Ledger(...): that is where the release is kept.")
         self._ledger, self._dataset, self._options = ledger, dataset or "", options

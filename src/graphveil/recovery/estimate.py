@@ -28,6 +28,7 @@ from graphveil.recovery.private_total import TOTAL_ROUNDS, mu_after_total
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
 from graphveil.recovery.shrinkage import denoise, refined_trace_sd
 from graphveil.released.answers import Answer
+from graphveil.released.grouped import require_release
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
@@ -202,9 +203,7 @@ def recover(release: Release) -> Estimate:
 
 def require_covariance(given: Any) -> None:
     """Refuse what is not a release, and a release that does not hold one covariance."""
-    if not isinstance(given, Release):
-        advice = "Make one with gv.release(...), or read one with gv.Release.load(path)."
-        raise InvalidParameter(f"release must be a gv.Release, got a {type(given).__name__}. {advice}")
+    require_release("release", given)
     if isinstance(given.augment, Labels):
         raise InvalidParameter(
             "A release with labels holds class counts and class means (release.class_counts, release.class_locations), "

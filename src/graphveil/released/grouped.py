@@ -14,7 +14,7 @@ from graphveil.released import file_format
 from graphveil.released.release import Release, read_content, rebuild_parts
 from graphveil.spec.grouping import GroupedEvent, GroupEvent, Level
 
-__all__ = ["GroupedRelease", "read_any_release"]
+__all__ = ["GroupedRelease", "read_any_release", "require_release"]
 
 _ALIKE = ("budget", "mechanism", "rounds", "rows_per_person", "neighbours", "seeded", "by_person")
 
@@ -112,3 +112,15 @@ def read_any_release(content: bytes, name: str = "this") -> Release | GroupedRel
 
 def _rebuild_groups(header: dict[str, Any], arrays: list[Any]) -> GroupedRelease:
     return GroupedRelease(GroupedEvent.from_dict(header["grouped"]), rebuild_parts(header, arrays))
+
+
+def require_release(name: str, given: Any) -> None:
+    """Refuse what is not one release, and say how to get at one."""
+    if isinstance(given, Release):
+        return
+    advice = "Make one with gv.release(...), or read one with gv.Release.load(path)."
+    if isinstance(given, GroupedRelease):
+        advice = f"It holds one of each group: choose a group, such as {name}[{given.event.grouping.levels[0]!r}]."
+    elif isinstance(getattr(given, "release_", None), Release):
+        advice = "Give the release_ of this estimator."
+    raise InvalidParameter.of(name, "a gv.Release", given, advice)

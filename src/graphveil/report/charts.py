@@ -11,7 +11,7 @@ from graphveil.spec.forecast import Forecast, ForecastPoint
 __all__ = ["curve_chart", "error_charts", "interval_chart", "spectrum_chart"]
 
 _WIDTH, _HEIGHT = 560, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 16, 14, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 28, 14, 44  # to the right: half of the last tick's number
 _NARROW, _NAMES, _LINE = 400, 130, 20  # of a chart of named lines
 
 

@@ -14,7 +14,7 @@ from graphveil._files import write_file
 from graphveil._graph_layout import place_nodes
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.associations import association_strengths
-from graphveil.released.grouped import GroupedRelease
+from graphveil.released.grouped import GroupedRelease, require_release
 from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, interval_chart, spectrum_chart
 from graphveil.report.groups_page import groups_html
@@ -73,8 +73,7 @@ def report_html(release: Release | GroupedRelease, forecast: Forecast | None = N
             raise InvalidParameter("a forecast is of one release: compare it with the report of one group.")
         return groups_html(release, title)
     given: Any = (release, forecast)
-    if not isinstance(given[0], Release):
-        raise InvalidParameter.of("release", "a gv.Release", given[0], "Read a file with gv.Release.load(path).")
+    require_release("release", given[0])
     if not isinstance(given[1], Forecast | None):
         raise InvalidParameter.of("forecast", "a gv.Forecast", given[1])
     content, card = collect_report_data(release), privacy_card(release)
@@ -206,7 +205,7 @@ def _render_comparison(release: Release, content: Content, forecast: Forecast) -
     here, smallest = forecast.here, content.intervals.smallest_edge
     rows = [
         (release.event.counted, f"{here.n_samples:,}", f"{release.n_samples:,}"),
-        ("variables", f"{forecast.n_features}", f"{len(content.names)}"),
+        ("columns", f"{forecast.n_features}", f"{len(release.column_names)}"),
         ("ε", format_exact(forecast.budget.epsilon), format_exact(release.budget.epsilon)),
         ("δ", format_exact(forecast.budget.delta), format_exact(release.budget.delta)),
         ("records a person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),

@@ -369,10 +369,11 @@ def _bounds_by_name(bounds: Mapping[Any, Any], columns: Any) -> tuple[Any, tuple
     names = _names_of(bounds, columns)
     rule = "a mapping of column names to pairs (lower, upper)"
     pairs = [bounds[name] for name in names]
-    if not names or not all(
-        isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2 for pair in pairs
-    ):
+    if not names:
         raise InvalidParameter.of("bounds", rule, bounds)
+    for name, pair in zip(names, pairs, strict=True):
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise InvalidParameter.of("bounds", rule, bounds, f"Column {shorten(repr(name))} has no such pair.")
     return names, ([pair[0] for pair in pairs], [pair[1] for pair in pairs])
 
 

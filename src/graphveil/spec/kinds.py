@@ -339,12 +339,20 @@ def _shown(level: Level) -> str:
 
 def _checked_levels(levels: Any) -> tuple[Level, ...]:
     rule = "a sequence of at least two distinct levels, all of them text or all of them numbers"
+    if isinstance(levels, set | frozenset):
+        raise InvalidParameter(
+            "levels must be in an order, and those of a set have another one in every process: give a list. The first "
+            "level is the one that others are compared with."
+        )
     if isinstance(levels, str) or not hasattr(levels, "__iter__"):
         raise InvalidParameter.of("levels", rule, levels)
     plain = tuple(level.item() if hasattr(level, "item") else level for level in levels)
     text = all(isinstance(level, str) and level for level in plain)
     numbers = all(isinstance(level, int | float) and abs(level) <= _EXACT for level in plain)
-    if len(plain) < 2 or not (text or numbers) or len(set(plain)) < len(plain):
+    twice = sorted({_shown(level) for level in plain if plain.count(level) > 1})
+    if (text or numbers) and twice:
+        raise InvalidParameter(f"levels must be distinct, and hold {shorten(repr(twice[0]))} more than once.")
+    if len(plain) < 2 or not (text or numbers):
         raise InvalidParameter.of("levels", rule, plain)
     if text:
         for level in plain:

@@ -52,10 +52,12 @@ class ReleaseOptions(Record):
     def __post_init__(self) -> None:
         domain: Any = self.domain
         if not isinstance(domain, Domain):
-            raise InvalidParameter.of("domain", "a gv.Domain", type(domain).__name__)
+            raise InvalidParameter.of(
+                "domain", "a gv.Domain", type(domain).__name__, 'Make one: gv.Domain({"age": (0, 110)}).'
+            )
         budget: Any = self.budget
         if not isinstance(budget, Budget):
-            raise InvalidParameter.of("budget", "a gv.Budget", budget)
+            raise InvalidParameter.of("budget", "a gv.Budget", budget, "Make one: gv.Budget(epsilon=1.0, delta=1e-6).")
         labels: Any = self.labels
         if labels is not None and not isinstance(labels, Labels):
             raise InvalidParameter.of("labels", "a gv.Labels, or None", labels)
