@@ -16,7 +16,7 @@ from graphveil._packages import import_package
 from graphveil._random import generator_for
 from graphveil._tables import Table, fixed
 from graphveil._typing import Matrix, Vector
-from graphveil.inference.moments import UncertainMoments, moments_of
+from graphveil.inference.error_law import UncertainMoments, moments_of
 from graphveil.inference.uncertain import Uncertain, known
 from graphveil.recovery.gap_noise import gap_noise_of_products
 from graphveil.recovery.network import RELIABLE, repair_diagonal

@@ -5,7 +5,7 @@ Newton step on the released covariance Y takes back what denoising has shrunk,
 
     β̂ = β_C + C_xx⁻¹ (Y_xy − Y_xx β_C),    β̂ − β ≈ C_xx⁻¹ (Δu)_x,    u = (−β, 1),
 
-and the law of Δ gives the standard errors (:mod:`graphveil.inference.moments`). It is the same step as for edges
+and the law of Δ gives the standard errors (:mod:`graphveil.inference.error_law`). It is the same step as for edges
 (:mod:`graphveil.recovery.edge_intervals`); where the release resolves all directions, it is least squares on Y. What a
 second step would change counts as an error too: it is large where some direction of the regressors lies within noise.
 A category is regressed on by its levels, and tested as a whole (:mod:`graphveil.inference.factors`).
@@ -23,8 +23,8 @@ from graphveil._packages import import_package
 from graphveil._tables import Table, decimals, fixed
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
+from graphveil.inference.error_law import UncertainMoments, moments_of
 from graphveil.inference.factors import Factor, JointTest, factors_of, wald_tests
-from graphveil.inference.moments import UncertainMoments, moments_of
 from graphveil.inference.uncertain import Spread, Uncertain, known
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.network import RELIABLE

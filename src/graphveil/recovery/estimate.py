@@ -18,7 +18,7 @@ from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.diagnostics import warnings_for
 from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.missing_values import complete
-from graphveil.recovery.moment_intervals import column_numbers, column_table, correlation_intervals
+from graphveil.recovery.moment_intervals import column_estimates, column_table, correlation_intervals
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.recovery.normal_scores import RANK_ROUNDS, mu_after_ranks
 from graphveil.recovery.parameters import PROTOCOL
@@ -155,7 +155,7 @@ class Estimate:
         """The same as a data frame. Needs pandas."""
         pd = import_package("pandas", "to_frame")
 
-        return pd.DataFrame(column_numbers(self, _check_level(level)), index=self.columns)
+        return pd.DataFrame(column_estimates(self, _check_level(level)), index=self.columns)
 
     def __repr__(self) -> str:
         notes = [name for name in ("flat", "unresolved", "saturated") if getattr(self, name)]

@@ -16,10 +16,10 @@ from graphveil.recovery.network import repair_diagonal
 if TYPE_CHECKING:
     from graphveil.recovery.estimate import Estimate
 
-__all__ = ["column_numbers", "column_table", "correlation_intervals"]
+__all__ = ["column_estimates", "column_table", "correlation_intervals"]
 
 
-def column_numbers(estimate: "Estimate", level: float) -> dict[str, Vector]:
+def column_estimates(estimate: "Estimate", level: float) -> dict[str, Vector]:
     """Means and standard deviations with the ends of their intervals; NaN for a scale that is not known well enough."""
     half = _quantile(level)
     sd = np.sqrt(np.diag(estimate.covariance))
@@ -38,7 +38,7 @@ def column_numbers(estimate: "Estimate", level: float) -> dict[str, Vector]:
 
 def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> Table:
     """The same as a table."""
-    numbers, tail = column_numbers(estimate, level), (1.0 - level) / 2.0
+    numbers, tail = column_estimates(estimate, level), (1.0 - level) / 2.0
     ends = (f"[{tail:.3g}", f"{1.0 - tail:.3g}]")
     rows = []
     for k, name in enumerate(names):
