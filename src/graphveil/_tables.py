@@ -1,11 +1,12 @@
 """A table of results as text, HTML and LaTeX, laid out as users of statsmodels know it."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 
-__all__ = ["Table", "decimals", "fixed", "one_line"]
+__all__ = ["Table", "decimals", "fixed", "list_first", "one_line"]
 
 _GAP = 2
 _NARROWEST = 60  # for notes
@@ -86,6 +87,11 @@ class Table:
 def one_line(text: str) -> str:
     r"""A name or a sentence from elsewhere; what moves a cursor or is not seen is written out: ``\x1b``, ``\n``."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def list_first(names: Sequence[str], most: int = 12) -> str:
+    """The first of them, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def decimals(std_err: float) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil.inference.moments import moments_of
+from graphveil.inference.error_law import moments_of
 from graphveil.recovery.clipping_radius import Radius
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.recovery.uneven_loss import UnevenLoss

@@ -34,6 +34,7 @@ from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.associations import association_strengths, blocks_of, mean_square_correlation
 from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import recover
+from graphveil.recovery.interval_width import half_width
 from graphveil.released.grouped import require_release
 from graphveil.released.release import Release
 
@@ -303,7 +304,7 @@ def _measure(
     among: NDArray[np.bool_],
 ) -> Measure | None:
     """Sums over the edges of each variable, with these weights; an order ``among`` some of them, if there are any."""
-    from scipy.stats import norm, spearmanr
+    from scipy.stats import spearmanr
 
     if not among.any():
         return None
@@ -311,7 +312,7 @@ def _measure(
     value = np.sum(weights * shown, axis=1)
     off = np.einsum("dij,ij->di", of_edge(drawn), weights) - np.sum(weights * of_edge(truth), axis=1)
     sd = off.std(axis=0)
-    middle, half = value - off.mean(axis=0), norm.isf((1.0 - level) / 2.0) * sd
+    middle, half = value - off.mean(axis=0), half_width(level) * sd
     order = np.flatnonzero(among)[np.argsort(-value[among], kind="stable")]
     # Another study has the truth plus an error of its own; the truth is this one minus its error.
     own = off - off.mean(axis=0)

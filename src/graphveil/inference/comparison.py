@@ -30,8 +30,8 @@ from graphveil.inference.differences import (
     subtract,
     subtract_ends,
 )
+from graphveil.inference.error_law import UncertainMoments
 from graphveil.inference.factors import wald_test
-from graphveil.inference.moments import UncertainMoments
 from graphveil.inference.regression import Regression, regression
 from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.edge_intervals import EdgeIntervals

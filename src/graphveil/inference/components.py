@@ -16,9 +16,10 @@ from graphveil._packages import import_package
 from graphveil._random import generator_for
 from graphveil._tables import Table, fixed
 from graphveil._typing import Matrix, Vector
-from graphveil.inference.moments import UncertainMoments, moments_of
+from graphveil.inference.error_law import UncertainMoments, moments_of
 from graphveil.inference.uncertain import Uncertain, known
 from graphveil.recovery.gap_noise import gap_noise_of_products
+from graphveil.recovery.interval_width import half_width
 from graphveil.recovery.network import RELIABLE, repair_diagonal
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.released.release import Release
@@ -79,9 +80,7 @@ class Components:
 
     @property
     def _half(self) -> Matrix:
-        from scipy.stats import norm
-
-        return np.asarray(norm.isf((1.0 - self.level) / 2.0) * self.loadings_sd)
+        return np.asarray(half_width(self.level) * self.loadings_sd)
 
     def to_frame(self) -> Any:
         """A data frame of the loadings with their intervals, a row for each column and component. Needs pandas."""

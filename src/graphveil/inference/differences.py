@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from graphveil._typing import Matrix, Vector
 from graphveil.inference.factors import wald_test
+from graphveil.recovery.interval_width import half_width
 
 __all__ = [
     "NUMBERS",
@@ -109,7 +110,7 @@ def subtract(
     from scipy.stats import norm
 
     (a, a_sd), (b, b_sd) = first, second
-    reach = norm.isf((1.0 - level) / 2.0)
+    reach = half_width(level)
     a_ends, b_ends = ([back(x + far * sd) for far in (-reach, 0.0, reach)] for x, sd in (first, second))
     p_value = np.asarray(2.0 * norm.sf(np.abs(b - a) / addition(overlap)(a_sd, b_sd)))
     return Differences(
@@ -124,12 +125,10 @@ def subtract(
 
 def subtract_ends(first: Sequence[Vector], second: Sequence[Vector], *, level: float, overlap: bool) -> dict[str, Any]:
     """Numbers of both groups, their differences and the intervals of these, from (lower, value, upper) of each."""
-    from scipy.stats import norm
-
     (a_low, a, a_high), (b_low, b, b_high) = first, second
     add, difference = addition(overlap), b - a
     lower, upper = difference - add(b - b_low, a_high - a), difference + add(b_high - b, a - a_low)
-    std_err = (upper - lower) / (2.0 * norm.isf((1.0 - level) / 2.0))
+    std_err = (upper - lower) / (2.0 * half_width(level))
     return {"first": a, "second": b, "difference": difference, "lower": lower, "upper": upper, "std_err": std_err}
 
 

@@ -5,7 +5,7 @@ Newton step on the released covariance Y takes back what denoising has shrunk,
 
     β̂ = β_C + C_xx⁻¹ (Y_xy − Y_xx β_C),    β̂ − β ≈ C_xx⁻¹ (Δu)_x,    u = (−β, 1),
 
-and the law of Δ gives the standard errors (:mod:`graphveil.inference.moments`). It is the same step as for edges
+and the law of Δ gives the standard errors (:mod:`graphveil.inference.error_law`). It is the same step as for edges
 (:mod:`graphveil.recovery.edge_intervals`); where the release resolves all directions, it is least squares on Y. What a
 second step would change counts as an error too: it is large where some direction of the regressors lies within noise.
 A category is regressed on by its levels, and tested as a whole (:mod:`graphveil.inference.factors`).
@@ -21,13 +21,14 @@ from graphveil import _validation
 from graphveil._frames import pick_columns, to_numbers
 from graphveil._interval_plot import plot_intervals
 from graphveil._packages import import_package
-from graphveil._tables import Table, decimals, fixed
+from graphveil._tables import Table, decimals, fixed, list_first
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
+from graphveil.inference.error_law import UncertainMoments, moments_of
 from graphveil.inference.factors import Factor, JointTest, factors_of, wald_tests
-from graphveil.inference.moments import UncertainMoments, moments_of
 from graphveil.inference.uncertain import Spread, Uncertain, known
 from graphveil.recovery.collinearity import collinear_columns
+from graphveil.recovery.interval_width import half_width
 from graphveil.recovery.network import RELIABLE
 from graphveil.released.release import Release
 from graphveil.spec.codebook import Codebook
@@ -396,9 +397,7 @@ class _Step:
 
     def r_squared_interval(self, level: float) -> tuple[float, float]:
         """Ends, within [0, 1]."""
-        from scipy.stats import norm
-
-        half = norm.isf((1.0 - level) / 2.0) * self.r_squared_sd
+        half = half_width(level) * self.r_squared_sd
         return max(self.r_squared - half, 0.0), min(max(self.r_squared + half, 0.0), 1.0)
 
 
@@ -444,18 +443,19 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
     none, notes = chosen.drowned[:-1].copy(), []
     if none.any():
         notes.append(
-            f"No interval where the variance of a column is within its noise: {_listed(chosen, np.flatnonzero(none))}."
+            "No interval where the variance of a column is within its noise: "
+            f"{_list_names(chosen, np.flatnonzero(none))}."
         )
     for group in collinear_columns(chosen.noisy.select(list(range(k)))):
         none[list(group)] = True
         notes.append(
-            f"No interval where columns are collinear as far as the release can tell: {_listed(chosen, group)}."
+            f"No interval where columns are collinear as far as the release can tell: {_list_names(chosen, group)}."
         )
     vague = chosen.undetermined & ~chosen.drowned
     if vague.any():
         notes.append(
             "The standard deviation of these columns may be off by more than a factor of 1.2, which intervals count: "
-            f"{_listed(chosen, np.flatnonzero(vague))}."
+            f"{_list_names(chosen, np.flatnonzero(vague))}."
         )
     return none, tuple(notes)
 
@@ -476,6 +476,5 @@ def _on_ranks(codebook: Codebook | None, names: Sequence[str]) -> tuple[str, ...
     )
 
 
-def _listed(chosen: UncertainMoments, which: Iterable[int]) -> str:
-    names = [chosen.names[k] for k in which]
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+def _list_names(chosen: UncertainMoments, which: Iterable[int]) -> str:
+    return list_first([chosen.names[k] for k in which])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphveil._typing import Matrix, Vector
+from graphveil.recovery.interval_width import half_width
 
 __all__ = ["Spread", "Uncertain", "known"]
 
@@ -104,9 +105,7 @@ class Uncertain:
 
     @property
     def _half(self) -> Vector:
-        from scipy.stats import norm
-
-        return np.asarray(norm.isf((1.0 - self.level) / 2.0) * self.std_err)
+        return np.asarray(half_width(self.level) * self.std_err)
 
 
 def known(number: float) -> float | None:

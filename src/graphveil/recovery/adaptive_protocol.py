@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil._typing import Matrix, Vector
 from graphveil.recovery.blind_clipping import uneven_gaussian_loss
 from graphveil.recovery.clipping_radius import Radius, bulk_norm, choose_radius, coarse_edges, hidden_rows, norm_edges
 from graphveil.recovery.column_scales import (
@@ -60,8 +61,6 @@ from graphveil.spec.quantization import MAX_SQUARE
 from graphveil.spec.queries import ClippedTail, Moments, NormCounts, RowMap
 
 __all__ = ["RoundState", "adaptive_rounds", "recall", "remember"]
-
-Vector = NDArray[np.float64]
 
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
 
@@ -106,23 +105,23 @@ class RoundState:
         them look rare.
     """
 
-    covariance: Vector
+    covariance: Matrix
     location: Vector
     columns: Columns
     relative_sd: Vector
     shift: Vector
     fourth: Vector
     undetermined: NDArray[np.bool_]
-    noisy: Vector
-    back: Vector
+    noisy: Matrix
+    back: Matrix
     noise: float
-    single: Vector
+    single: Matrix
     kurtosis: float
     feared: float
     denoised: Denoised
     uneven: UnevenLoss
-    unwhiten: Vector
-    meeting: Vector
+    unwhiten: Matrix
+    meeting: Matrix
 
 
 def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], RoundState]:
@@ -242,6 +241,29 @@ def _look_at_bulk(estimate: RoundState, bulk: Bulk) -> RoundState:
     return replace(estimate, covariance=covariance, location=np.where(found, bulk.middle, estimate.location))
 
 
+@dataclass(frozen=True)
+class _DenoisedRound:
+    """A round's second moments in whitened coordinates, with what all columns lost alike given back to all directions.
+
+    Attributes
+    ----------
+    noisy, matrix : (p, p) arrays
+        Before and after denoising.
+    sd : float
+        Standard deviation of the noise.
+    lost : (p, p) array or None
+        What a blind round gave back to some directions more than to others; it is in both.
+    result : Denoised
+        Of the columns that were not given room.
+    """
+
+    noisy: Matrix
+    matrix: Matrix
+    sd: float
+    lost: Matrix | None
+    result: Denoised
+
+
 def _update_estimate(
     inputs: ProtocolInputs,
     columns: Columns,
@@ -255,56 +277,32 @@ def _update_estimate(
 ) -> RoundState:
     """From the noisy moments of whitened rows, and what is known of the variances then, to a new estimate."""
     p, n, back = inputs.n_features, inputs.n_sampled, found.back
-    # What all columns lost alike is given back to all directions, and to each column what it lost alone.
-    whitened, sd = found.noisy / (1.0 - known.common), found.sd / (1.0 - known.common)
-    dense = np.flatnonzero(~roomy)
-    block = whitened[np.ix_(dense, dense)]
-    along = np.sqrt(np.ones(dense.size) if first else _shrink_axis_variances(np.diag(block), sd))
-    result = denoise(
-        block / along[:, None] / along,
-        sd,
-        trace_sd=sd * np.sqrt(dense.size) if roomy.any() else inputs.trace_sd(sd),
-        n_samples=n if first else None,
-        # Later, the error of the round before is certainly there.
-        detection=PROTOCOL.shrinkage.detection if first else 0.0,
-        last=last,
-    )
-    matrix = shrink_rare(whitened, sd, roomy, known.variance / found.view.scale)
-    matrix[np.ix_(dense, dense)] = along[:, None] * result.matrix * along
-    if found.blind:
-        lost = uneven_gaussian_loss(matrix, radius.value)
-        matrix, whitened, uneven = matrix + lost, whitened + lost, UnevenLoss.given_back(lost)
-    covariance = back @ matrix @ back.T
-    variance, noise = np.diag(covariance), sd * found.view.scale
-    settled = known.variance if last else known.scale
+    whitened = _denoise_round(inputs, found, known, radius, roomy, first=first, last=last)
     unseen = radius.reach.size == 1  # no norms were asked for, and nothing is known of what was clipped: err upwards
+    settled, left = known.variance if last else known.scale, known.left
     if unseen:
-        settled = positive_upward_biased(known.variance, PROTOCOL.blind_noise * found.view.sd)
+        settled, left = positive_upward_biased(known.variance, PROTOCOL.blind_noise * found.view.sd), np.ones(p)
+    # Of a column that was given room the round's own variance has much noise: what was settled on says more.
+    seen = np.where(roomy, left, diagonal_of(back, whitened.noisy) / known.variance)
+    missing = np.clip(1.0 - seen, 0.0, 1.0)
+
+    covariance = back @ whitened.matrix @ back.T
+    variance, noise = np.diag(covariance), whitened.sd * found.view.scale
     scale = np.sqrt(settled / variance)
     covariance = covariance * scale[:, None] * scale
     if found.tail is not None:
-        covariance = _give_back_along_axes(covariance, found, (1.0 - known.common) * np.diag(matrix), roomy)
+        own = (1.0 - known.common) * np.diag(whitened.matrix)
+        covariance = _give_back_along_axes(covariance, found, own, roomy)
         again = np.sqrt(settled / np.diag(covariance))
         covariance = covariance * again[:, None] * again
-    left = np.ones(p) if unseen else known.left
-    # Of a column that was given room the round's own variance has much noise: what was settled on says more.
-    seen = np.where(roomy, left, diagonal_of(back, whitened) / known.variance)
-    missing = np.clip(1.0 - seen, 0.0, 1.0)
     if last:
         covariance = _floor_spectrum_at_noise(covariance, noise / variance, missing)
     drowned = ~roomy & (PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance))
-    relied = radius.lost > PROTOCOL.least_loss and known.even > PROTOCOL.even_chance
-    if not found.blind:
-        uneven = UnevenLoss.of(radius, float(missing.mean()), p, found.tail, found.tail_sd, found.view.within)
-    heavy = max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0)
+
     events = likeness_to_events(columns, known, found.location, inputs.lattice.unit)
     given, unsure = lost_covariances(left, events)
-    # Off the diagonal, two columns lost what the one lost that lost more; on it, what brought them to their variances.
     unwhiten = np.where(roomy, left**-0.5, scale)[:, None] * back
-    noisy = _symmetric(unwhiten @ whitened @ unwhiten.T)
-    variances = np.where(roomy, known.variance, np.diag(noisy))
-    noisy = noisy * np.maximum(np.maximum.outer(given, given) * np.sqrt(np.outer(left, left)), 1.0)
-    np.fill_diagonal(noisy, variances)
+    noisy = _unwhiten_noisy(whitened.noisy, unwhiten, known.variance, given, left, roomy)
     single = single_errors(covariance, known.fourth, missing, unsure, n)
     # The fourth moment of n Gaussian records has the variance 24/n.
     meeting = single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), unsure, n)
@@ -329,18 +327,77 @@ def _update_estimate(
         undetermined=(known.doubtful > PROTOCOL.doubt) | drowned,
         noisy=noisy,
         back=np.asarray((given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)),
-        noise=sd,
+        noise=whitened.sd,
         single=single,
-        kurtosis=min(radius.kurtosis, 1.0) + heavy,
-        feared=PROTOCOL.least_feared if relied and not first else 1.0,
-        denoised=result,
-        uneven=uneven,
+        kurtosis=min(radius.kurtosis, 1.0) + max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0),
+        feared=1.0 if first else _feared_loss(radius, known),
+        denoised=whitened.result,
+        uneven=_uneven_loss(radius, found, whitened.lost, float(missing.mean())),
         meeting=meeting,
         unwhiten=np.where(roomy, np.sqrt(known.variance / found.view.scale), 1.0)[:, None] * unwhiten,
     )
 
 
-def _give_back_along_axes(covariance: Vector, found: WhitenedMoments, seen: Vector, roomy: NDArray[np.bool_]) -> Vector:
+def _denoise_round(
+    inputs: ProtocolInputs,
+    found: WhitenedMoments,
+    known: VariancePosterior,
+    radius: Radius,
+    roomy: NDArray[np.bool_],
+    *,
+    first: bool,
+    last: bool,
+) -> _DenoisedRound:
+    """What all columns lost alike is given back to all directions; each column gets what it lost alone later."""
+    whitened, sd = found.noisy / (1.0 - known.common), found.sd / (1.0 - known.common)
+    dense = np.flatnonzero(~roomy)
+    block = whitened[np.ix_(dense, dense)]
+    along = np.sqrt(np.ones(dense.size) if first else _shrink_axis_variances(np.diag(block), sd))
+    result = denoise(
+        block / along[:, None] / along,
+        sd,
+        trace_sd=sd * np.sqrt(dense.size) if roomy.any() else inputs.trace_sd(sd),
+        n_samples=inputs.n_sampled if first else None,
+        # Later, the error of the round before is certainly there.
+        detection=PROTOCOL.shrinkage.detection if first else 0.0,
+        last=last,
+    )
+    matrix = shrink_rare(whitened, sd, roomy, known.variance / found.view.scale)
+    matrix[np.ix_(dense, dense)] = along[:, None] * result.matrix * along
+    if not found.blind:
+        return _DenoisedRound(whitened, matrix, sd, None, result)
+    lost = uneven_gaussian_loss(matrix, radius.value)
+    return _DenoisedRound(whitened + lost, matrix + lost, sd, lost, result)
+
+
+def _unwhiten_noisy(
+    whitened: Matrix, unwhiten: Matrix, settled: Vector, given: Vector, left: Vector, roomy: NDArray[np.bool_]
+) -> Matrix:
+    """The covariance before denoising, with what clipping took.
+
+    Off the diagonal, two columns lost what the one lost that lost more; on it, what brought them to their variances.
+    """
+    noisy = _symmetric(unwhiten @ whitened @ unwhiten.T)
+    variances = np.where(roomy, settled, np.diag(noisy))
+    noisy = noisy * np.maximum(np.maximum.outer(given, given) * np.sqrt(np.outer(left, left)), 1.0)
+    np.fill_diagonal(noisy, variances)
+    return np.asarray(noisy)
+
+
+def _feared_loss(radius: Radius, known: VariancePosterior) -> float:
+    """Share of what clipping takes that may be missing from some columns more than from others, in the next round."""
+    relied = radius.lost > PROTOCOL.least_loss and known.even > PROTOCOL.even_chance
+    return PROTOCOL.least_feared if relied else 1.0
+
+
+def _uneven_loss(radius: Radius, found: WhitenedMoments, lost: Matrix | None, explained: float) -> UnevenLoss:
+    """What some directions lost more than others: seen in norms and in the clipped tail, or given back blindly."""
+    if lost is not None:
+        return UnevenLoss.given_back(lost)
+    return UnevenLoss.of(radius, explained, len(found.noisy), found.tail, found.tail_sd, found.view.within)
+
+
+def _give_back_along_axes(covariance: Matrix, found: WhitenedMoments, seen: Vector, roomy: NDArray[np.bool_]) -> Matrix:
     """A covariance with more along axes of which the clipped tail holds more than the columns' losses explain.
 
     Two columns may be almost collinear but in a few rows, and clipping takes most of what is left between them, though
@@ -356,7 +413,7 @@ def _give_back_along_axes(covariance: Vector, found: WhitenedMoments, seen: Vect
     return np.asarray(axes @ covariance @ axes.T)
 
 
-def _floor_spectrum_at_noise(covariance: Vector, blur: Vector, missing: Vector) -> Vector:
+def _floor_spectrum_at_noise(covariance: Matrix, blur: Vector, missing: Vector) -> Matrix:
     """Correlations whose spectrum does not fall below what is unsure of some columns more than of most.
 
     Of a rare column clipping leaves little, of which ``blur`` is the relative noise; brought back to its variance, its
@@ -376,11 +433,11 @@ def _floor_spectrum_at_noise(covariance: Vector, blur: Vector, missing: Vector) 
     return np.asarray(found * np.outer(sd, sd))
 
 
-def _symmetric(matrix: Vector) -> Vector:
+def _symmetric(matrix: Matrix) -> Matrix:
     return (matrix + matrix.T) / 2.0
 
 
-def _principal_whitening(covariance: Vector, least: float, roomy: NDArray[np.bool_]) -> Vector:
+def _principal_whitening(covariance: Matrix, least: float, roomy: NDArray[np.bool_]) -> Matrix:
     """Rows times this have uncorrelated columns of variance 1, one for each principal axis of the correlations so far.
 
     Of standardised columns that have nothing to do with each other in a share of the rows, every axis has at least that
@@ -436,6 +493,6 @@ def _reach(columns: Columns, row_map: RowMap, inputs: ProtocolInputs) -> float:
     return inputs.radius + float(np.linalg.norm(row_map.centre) * unit)
 
 
-def _spectral_bound(matrix: Vector) -> float:
+def _spectral_bound(matrix: Matrix) -> float:
     """An upper bound of the spectral norm, exact for diagonal matrices."""
     return float(np.sqrt(np.linalg.norm(matrix, 1) * np.linalg.norm(matrix, np.inf)))

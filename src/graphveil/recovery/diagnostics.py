@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil._tables import list_first
 from graphveil.recovery.column_variances import TOLERATED
 from graphveil.recovery.unknown_levels import unknown_levels
 from graphveil.released.release import Release
@@ -88,7 +89,7 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
         listed = [f"{_short(name)} (about {share:.0%})" for name, share in unknown.items()]
         said.append(
             "Many cells of these columns hold none of the declared levels, and count in equal parts for all of them: "
-            f"{_cut(listed)}. Is a level misspelt? Where values may be missing, declare it."
+            f"{list_first(listed)}. Is a level misspelt? Where values may be missing, declare it."
         )
     if found.saturated:
         said.append(
@@ -104,11 +105,7 @@ def _weights_drown(release: Release) -> bool:
 
 
 def _list_columns(release: Release, which: NDArray[np.bool_]) -> str:
-    return _cut([_short(name) for name, wanted in zip(release.column_names, which, strict=True) if wanted])
-
-
-def _cut(listed: list[str], most: int = 12) -> str:
-    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+    return list_first([_short(name) for name, wanted in zip(release.column_names, which, strict=True) if wanted])
 
 
 def _short(name: str) -> str:

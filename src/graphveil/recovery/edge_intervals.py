@@ -29,6 +29,7 @@ from graphveil.metrics import partial_correlations
 from graphveil.recovery.associations import Places, PrecisionNoise, blocks_of, strength_intervals, wald_scores
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.fisher_scores import LARGEST, FisherScores
+from graphveil.recovery.interval_width import half_width
 from graphveil.recovery.network import RELIABLE, Network, refit, repair_diagonal, with_weak_edges
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.spec.forecast import SEEN
@@ -125,9 +126,7 @@ class EdgeIntervals:
     @property
     def fisher_z_sd(self) -> Matrix:
         """Standard deviation of Fisher's z, as the intervals have it."""
-        from scipy.stats import norm
-
-        return np.asarray((fisher_z(self.upper) - fisher_z(self.lower)) / (2.0 * norm.isf((1.0 - self.level) / 2.0)))
+        return np.asarray((fisher_z(self.upper) - fisher_z(self.lower)) / (2.0 * half_width(self.level)))
 
     def score_covariance(self, a: range, b: range) -> Matrix:
         """Covariance of Fisher's z of all pairs of columns of two variables, as ``by_level`` has its intervals."""
@@ -190,8 +189,6 @@ def edge_intervals(
 
     ``variables`` tells which columns each of them has; by default, each column is one.
     """
-    from scipy.stats import norm
-
     p, places = len(noisy.matrix), tuple((variables or {}).values())
     several = any(len(place) > 1 for place in places)
     if network.is_broad:
@@ -203,10 +200,10 @@ def edge_intervals(
     scores = FisherScores(corrected, noise)
     z, sd = scores.z, scores.sd
     if p == 1:
-        return EdgeIntervals.of_scores(z, norm.isf((1.0 - level) / 2.0) * sd, np.ones((1, 1)), level, columns)
+        return EdgeIntervals.of_scores(z, half_width(level) * sd, np.ones((1, 1)), level, columns)
     of_columns, of_variables = _simulate_errors(noisy, network, n_eff, generator, places)
-    factor = float(np.quantile(of_columns.errors, _CALIBRATED_AT) / norm.isf((1.0 - _CALIBRATED_AT) / 2.0))
-    reach, upper, p_value = norm.isf((1.0 - level) / 2.0), np.triu_indices(p, 1), np.ones((p, p))
+    factor = float(np.quantile(of_columns.errors, _CALIBRATED_AT) / half_width(_CALIBRATED_AT))
+    reach, upper, p_value = half_width(level), np.triu_indices(p, 1), np.ones((p, p))
     p_value[upper] = p_value.T[upper] = of_columns.tail_probability(np.abs(z[upper]) / sd[upper])
     by_column = EdgeIntervals.of_scores(z, reach * factor * sd, p_value, level, columns)
     if not several:

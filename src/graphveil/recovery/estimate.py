@@ -18,7 +18,7 @@ from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.diagnostics import warnings_for
 from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.missing_values import complete
-from graphveil.recovery.moment_intervals import column_numbers, column_table, correlation_intervals
+from graphveil.recovery.moment_intervals import column_estimates, column_table, correlation_intervals
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.recovery.normal_scores import RANK_ROUNDS, mu_after_ranks
 from graphveil.recovery.parameters import PROTOCOL
@@ -156,7 +156,7 @@ class Estimate:
         """The same as a data frame. Needs pandas."""
         pd = import_package("pandas", "to_frame")
 
-        return pd.DataFrame(column_numbers(self, _check_level(level)), index=self.columns)
+        return pd.DataFrame(column_estimates(self, _check_level(level)), index=self.columns)
 
     def __repr__(self) -> str:
         notes = [name for name in ("flat", "unresolved", "saturated") if getattr(self, name)]
@@ -218,40 +218,50 @@ def estimate_release(release: Release) -> Estimate:
 
 
 def _estimate_one(release: Release) -> Estimate:
+    return _estimate_adaptive(release) if release.event.rounds == "adaptive" else _estimate_one_round(release)
+
+
+def _estimate_adaptive(release: Release) -> Estimate:
+    """From several rounds: in the user's units, and of records that are there, what the protocol concludes."""
     centre, half = release.scaling
     scale = np.outer(half, half)
-    if release.event.rounds == "adaptive":
-        estimate = _replay(release)
-        noisy = NoisyCovariance(
-            estimate.noisy * scale,
-            ((half[:, None] * estimate.back, estimate.noise),),
-            estimate.covariance * scale,
-            _kurtosis(release, estimate) / release.n_kish,
-            estimate.single * scale**2,
-        )
-        evened = estimate.uneven.give_back(noisy, half[:, None] * estimate.unwhiten, estimate.meeting * scale**2)
-        there = np.ones(half.size)
-        if release.domain.gaps:
-            noisy, evened = complete(noisy, release.observed), complete(evened, release.observed)
-            there = np.diag(release.observed)
-        shift = half * estimate.shift / there
-        return Estimate(
-            covariance=noisy.denoised,
-            location=_clamp_to_bounds(release, centre + half * estimate.location),
-            n_eff=release.n_eff,
-            location_sd=_location_sd(release, noisy.denoised, 1.0 / (there * release.n_kish), shift),
-            location_shift=shift,
-            relative_sd=np.hypot(estimate.relative_sd, release.divisor_noise),
-            fourth_moment=np.maximum(estimate.fourth * there, np.minimum(estimate.fourth, 3.0)),
-            undetermined=estimate.undetermined,
-            hidden_tails=_hidden_tails(release, noisy.denoised, estimate.location, estimate.kurtosis),
-            flat=estimate.denoised.flat,
-            unresolved=estimate.denoised.unresolved,
-            saturated=_fills_norm(release, estimate.covariance, estimate.location),
-            columns=release.columns,
-            noisy=noisy,
-            evened=evened,
-        )
+    estimate = _replay(release)
+    noisy = NoisyCovariance(
+        estimate.noisy * scale,
+        ((half[:, None] * estimate.back, estimate.noise),),
+        estimate.covariance * scale,
+        _kurtosis(release, estimate) / release.n_kish,
+        estimate.single * scale**2,
+    )
+    evened = estimate.uneven.give_back(noisy, half[:, None] * estimate.unwhiten, estimate.meeting * scale**2)
+    there = np.ones(half.size)
+    if release.domain.gaps:
+        noisy, evened = complete(noisy, release.observed), complete(evened, release.observed)
+        there = np.diag(release.observed)
+    shift = half * estimate.shift / there
+    return Estimate(
+        covariance=noisy.denoised,
+        location=_clamp_to_bounds(release, centre + half * estimate.location),
+        n_eff=release.n_eff,
+        location_sd=_location_sd(release, noisy.denoised, 1.0 / (there * release.n_kish), shift),
+        location_shift=shift,
+        relative_sd=np.hypot(estimate.relative_sd, release.divisor_noise),
+        fourth_moment=np.maximum(estimate.fourth * there, np.minimum(estimate.fourth, 3.0)),
+        undetermined=estimate.undetermined,
+        hidden_tails=_hidden_tails(release, noisy.denoised, estimate.location, estimate.kurtosis),
+        flat=estimate.denoised.flat,
+        unresolved=estimate.denoised.unresolved,
+        saturated=_fills_norm(release, estimate.covariance, estimate.location),
+        columns=release.columns,
+        noisy=noisy,
+        evened=evened,
+    )
+
+
+def _estimate_one_round(release: Release) -> Estimate:
+    """From one noisy second moment: denoised where its noise is the same in all directions."""
+    centre, half = release.scaling
+    scale = np.outer(half, half)
     p, sd = half.size, release.noise_scale
     trace_sd = refined_trace_sd(sd, p) if "trace" in release.answers[-1].values else sd * np.sqrt(p)
     result = denoise(

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphveil._tables import Table, decimals, fixed
+from graphveil._tables import Table, decimals, fixed, list_first
 from graphveil._typing import Vector
 from graphveil.recovery.edge_intervals import EdgeIntervals, fisher_z
+from graphveil.recovery.interval_width import half_width
 from graphveil.recovery.network import repair_diagonal
 
 if TYPE_CHECKING:
     from graphveil.recovery.estimate import Estimate
 
-__all__ = ["column_numbers", "column_table", "correlation_intervals"]
+__all__ = ["column_estimates", "column_table", "correlation_intervals"]
 
 
-def column_numbers(estimate: "Estimate", level: float) -> dict[str, Vector]:
+def column_estimates(estimate: "Estimate", level: float) -> dict[str, Vector]:
     """Means and standard deviations with the ends of their intervals; NaN for a scale that is not known well enough."""
-    half = _quantile(level)
+    half = half_width(level)
     sd = np.sqrt(np.diag(estimate.covariance))
     relative = half * estimate.variance_sd / (2.0 * sd**2)
     relative = np.where(estimate.undetermined | estimate.hidden_tails, np.nan, relative)
@@ -38,7 +39,7 @@ def column_numbers(estimate: "Estimate", level: float) -> dict[str, Vector]:
 
 def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> Table:
     """The same as a table."""
-    numbers, tail = column_numbers(estimate, level), (1.0 - level) / 2.0
+    numbers, tail = column_estimates(estimate, level), (1.0 - level) / 2.0
     ends = (f"[{tail:.3g}", f"{1.0 - tail:.3g}]")
     rows = []
     for k, name in enumerate(names):
@@ -53,8 +54,7 @@ def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> 
     if hidden:
         notes.append(
             "No interval of a standard deviation where the bounds allow tails that so few records, or such a budget, "
-            f"do not show: {', '.join(hidden[:12])}{' and others' if len(hidden) > 12 else ''}. Narrower public bounds "
-            "would help."
+            f"do not show: {list_first(hidden)}. Narrower public bounds would help."
         )
     facts = (("Records", f"as good as {estimate.n_eff:,.0f} without noise"),)
     header = ("", "mean", "std err", *ends, "std dev", *ends)
@@ -72,10 +72,4 @@ def correlation_intervals(estimate: "Estimate", level: float) -> EdgeIntervals:
     sd = estimate.correlation_sd * np.cosh(fisher_z(estimate.correlation)) ** 2  # dz/dr = 1/(1 - r²)
     np.fill_diagonal(sd, 1.0)
     p_value = np.asarray(2.0 * norm.sf(np.abs(z) / sd))
-    return EdgeIntervals.of_scores(z, _quantile(level) * sd, p_value, level, estimate.columns or ())
-
-
-def _quantile(level: float) -> float:
-    from scipy.stats import norm
-
-    return float(norm.isf((1.0 - level) / 2.0))
+    return EdgeIntervals.of_scores(z, half_width(level) * sd, p_value, level, estimate.columns or ())

@@ -152,7 +152,7 @@ def _cholesky(matrix: Matrix) -> Matrix:
 
 def _square_root(back: Matrix) -> Matrix:
     """The lower triangular L of LL' = BB', also where rounding would leave BB' indefinite."""
-    root = np.linalg.qr(back.T, mode="r").T
+    root = np.asarray(np.linalg.qr(back.T, mode="r")).T
     return np.asarray(root * np.where(root.diagonal() < 0.0, -1.0, 1.0))
 
 

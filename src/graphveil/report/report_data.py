@@ -11,7 +11,7 @@ from graphveil._random import generator_for
 from graphveil._typing import Matrix
 from graphveil.exceptions import PrivacyWarning
 from graphveil.inference.centrality import Centrality, find_centrality
-from graphveil.inference.moments import moments_of
+from graphveil.inference.error_law import moments_of
 from graphveil.inference.regression import Regression, fit_regression
 from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.associations import Places, association_strengths

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphveil.inference.moments import UncertainMoments
+from graphveil.inference.error_law import UncertainMoments
 from graphveil.inference.uncertain import Spread
 from graphveil.recovery.noise_model import NoisyCovariance
 

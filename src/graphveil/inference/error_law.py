@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from graphveil._tables import list_first
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.inference.uncertain import Spread
@@ -96,8 +97,7 @@ class UncertainMoments:
         numbers: list[Any] = [number for found in by_name for number in found]
         known = all(type(item) is int and 0 <= item < len(self.names) for item in numbers)
         if not known or len(set(numbers)) != len(numbers):
-            shown = ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
-            raise InvalidParameter(f"{parameter} must be {rule}. The columns are {shown}.")
+            raise InvalidParameter(f"{parameter} must be {rule}. The columns are {list_first(self.names)}.")
         return [int(item) for item in numbers]
 
     def select(self, columns: Sequence[int]) -> "UncertainMoments":
