@@ -18,8 +18,8 @@ def check_memory(n_features: int) -> None:
     if needed > there:
         most = int((there / 8 / _MATRICES) ** 0.5)
         raise InvalidParameter(
-            f"A release of {n_features:,} columns needs about {needed / 2**30:,.1f} GB of memory, and this process may "
-            f"have {there / 2**30:,.1f}: choose at most {most:,} columns, or run it on a larger machine."
+            f"A release of {n_features:,} columns needs about {needed / 2**30:,.1f} GB of memory, but this process "
+            f"can have only {there / 2**30:,.1f}: choose at most {most:,} columns, or run it on a larger machine."
         )
 
 

@@ -30,7 +30,7 @@ def enter_columns(page):
         page.get_by_label(f"How do you know what {name} can hold").fill("codebook")
     page.get_by_label("Use name as").select_option("out")
     page.get_by_label("The most records").fill("1")
-    page.get_by_role("button", name="These are the columns").click()
+    page.get_by_role("button", name="Use these columns").click()
     at(page, "budget")
 
 
@@ -45,7 +45,7 @@ def enter_budget(page, people="4000"):
 
 
 def confirm(page):
-    page.get_by_role("button", name="Go on to the release").click()
+    page.get_by_role("button", name="Continue to the release").click()
     at(page, "release")
     page.get_by_label("Type the name").fill("patients-2026")
 
@@ -65,7 +65,7 @@ def test_a_newcomers_path(studio, visit, table, keep, capfd):
     page.get_by_label("File", exact=True).fill(str(table))
     page.get_by_role("button", name="Read the column names").click()
     at(page, "columns")
-    page.get_by_role("button", name="These are the columns").click()
+    page.get_by_role("button", name="Use these columns").click()
     expect(page.locator("#columns .error")).to_contain_text("must be a number")
     enter_columns(page)
     expect(page.locator("#smallest")).to_have_text("…")
@@ -142,7 +142,7 @@ def test_reloads_and_double_clicks_charge_once(studio, visit, tmp_path, go_on):
     see_report(page)
     assert opened.charges == 1
     page.locator("#review .change").click()
-    page.get_by_role("button", name="Go on to the release").click()
+    page.get_by_role("button", name="Continue to the release").click()
     expect(page.locator("#charge")).to_contain_text("nothing is charged")
     page.get_by_label("Type the name").fill("patients-2026")
     page.get_by_role("button", name="Show it again").click()
@@ -201,7 +201,7 @@ def test_the_keyboard_is_enough(studio, visit, tmp_path):
     assert outline != "none", "the focus is seen"
     page.keyboard.press("Enter")
     at(page, "review")
-    tab_to(page, "Go on to the release")
+    tab_to(page, "Continue to the release")
     page.keyboard.press("Enter")
     at(page, "release")
     tab_to(page, "Type the name")
@@ -255,9 +255,9 @@ def test_paste_import_and_rehearse(studio, visit, tmp_path, go_on_rehearsing):
         },
         person="name",
     )
-    page.get_by_role("button", name="These are the columns").click()
+    page.get_by_role("button", name="Use these columns").click()
     at(page, "budget")
-    expect(page.locator("#columns .summary")).to_contain_text("people are told apart by name")
+    expect(page.locator("#columns .summary")).to_contain_text("people are identified by name")
     page.get_by_label("About how many people").fill("400")
     expect(page.locator("#guess")).to_have_text("54.8%")  # the forecast has come: from now on nothing is cleared
     rehearse = page.get_by_role("button", name="Rehearse on simulated records")
@@ -282,9 +282,9 @@ def test_every_step_is_readable(studio, visit, keep, tmp_path, width, scheme):
     opened.ledger.create("patients-2026", gv.Budget(3.0, 1e-6))
     page = visit(opened, width=width, color_scheme=scheme)
     for step, button in [
-        ("columns", "These are the columns"),
+        ("columns", "Use these columns"),
         ("budget", "Use this budget"),
-        ("review", "Go on to the release"),
+        ("review", "Continue to the release"),
         ("release", None),
     ]:
         at(page, step)
@@ -305,10 +305,10 @@ def test_the_demo_shows_the_answer_beside(visit, tmp_path, keep):
     thread.start()
     try:
         page = visit(Studio(server.url, tmp_path))
-        page.get_by_role("button", name="These are the columns").click()
+        page.get_by_role("button", name="Use these columns").click()
         expect(page.locator("#n-eff")).not_to_have_text("…")
         page.get_by_role("button", name="Use this budget").click()
-        page.get_by_role("button", name="Go on to the release").click()
+        page.get_by_role("button", name="Continue to the release").click()
         page.get_by_label("Type the name").fill("health insurance study")
         page.get_by_role("button", name="Release and charge").click()
         at(page, "report")

@@ -22,7 +22,7 @@ def audit(
     runs: Annotated[int, WholeNumber(help="Releases of each of the two data sets.")] = 2000,
     as_json: AsJson = False,
 ) -> None:
-    """Attack the installed code with made-up records; exit code 4 if the guarantee is broken.
+    """Attack the installed code with simulated records; exit code 4 if the guarantee is broken.
 
     Example: graphveil audit --epsilon 4 --runs 2000
     """
@@ -30,7 +30,7 @@ def audit(
     from graphveil.spec.budget import Budget
     from graphveil.spec.rounding import format_round_down, format_round_up
 
-    with progress_bar("Releasing neighbours and guessing which", as_json):
+    with progress_bar("Releasing neighbours and guessing which is which", as_json):
         found = play(Budget(epsilon, delta), pair=pair, runs=runs)
     facts = {
         "pair": found.pair,

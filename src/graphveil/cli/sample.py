@@ -25,7 +25,7 @@ def sample(
     output: Annotated[Path, typer.Option("--output", "-o", help="The .csv file to write.")],
     as_json: AsJson = False,
 ) -> None:
-    """Draw synthetic rows from a release: to write code on, not to draw conclusions from. Free, and needs no records.
+    """Draw synthetic rows from a release, for writing code, not for conclusions. Free, and needs no records.
 
     Example: graphveil sample patients.release --rows 1000 -o synthetic.csv
     """

@@ -108,7 +108,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     def _repr_html_(self) -> str:
         name = type(self).__name__
         if not hasattr(self, "precision_"):
-            return facts_html(name, [("not fitted", "every fit is a release, and spends"), ("parameters", repr(self))])
+            return facts_html(
+                name, [("not fitted", "every fit is a release and spends privacy budget"), ("parameters", repr(self))]
+            )
         facts = [
             ("guarantee", self.release_.guarantee),
             ("records", f"{self.release_.n_samples:,}, as good as {self.n_eff_:,.0f} without noise"),

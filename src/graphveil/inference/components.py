@@ -92,7 +92,7 @@ class Components:
         return pd.DataFrame({name: values.ravel() for name, values in numbers.items()}, index=index)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in what JSON can say: ``terms`` are the columns with their loadings; None for what is not known."""
+        """All of it as plain JSON types: ``terms`` are the columns with their loadings; None for what is not known."""
         named = [f"PC{k + 1}" for k in range(len(self.columns))]
         terms = []
         for i, column in enumerate(self.columns):
@@ -132,7 +132,7 @@ class Components:
         return f"<Components of {len(self.columns)} columns: {self.above_noise} above noise; variance {shares}>"
 
     def table(self) -> Table:
-        """What is shown as text, HTML and LaTeX."""
+        """The table behind the text, HTML and LaTeX output."""
         k = min(max(self.above_noise, 2), _SHOWN, len(self.columns))
         variance = self.variance[:k]
         rows = [

@@ -159,8 +159,8 @@ def moments_of(release: Release) -> UncertainMoments:
     require_covariance(release)
     if release.event.mechanism == "paper":
         raise InvalidParameter(
-            "A release by the paper's mechanism has noise of another law, for which there are no intervals here: "
-            "release with the default one."
+            "A release by the paper's mechanism has a different noise distribution, for which no intervals are "
+            "available: use the default mechanism."
         )
     return _recovered(release)
 

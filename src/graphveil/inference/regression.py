@@ -47,7 +47,7 @@ class Regression:
     ----------
     outcome : str
     columns : tuple of str
-        What it was regressed on.
+        The explanatory columns.
     terms : Uncertain
         The intercept, if there is one, and the coefficients, with their standard errors.
     spread : Spread
@@ -61,9 +61,9 @@ class Regression:
     r_squared_interval : pair of floats
         NaN if there are no intervals.
     n_samples, n_eff : int and float
-        Number of records, and of noise-free records that would be as good.
+        Number of records, and of noise-free records that would give the same accuracy.
     guarantee : str
-        Of the release that this comes from.
+        The guarantee of the release.
     notes : tuple of str
         What a reader must know, such as why a coefficient has no interval.
     factors : tuple of Factor
@@ -96,12 +96,12 @@ class Regression:
 
     @property
     def std_err_sampling(self) -> Vector:
-        """The part that the records being a sample has in the standard errors: √(sampling² + privacy²) is the whole."""
+        """The sampling part of the standard errors, which are √(sampling² + privacy²)."""
         return self._coefficients.sampling
 
     @property
     def std_err_privacy(self) -> Vector:
-        """The part that privacy has in the standard errors."""
+        """The privacy part of the standard errors."""
         return self._coefficients.privacy
 
     @property
@@ -141,7 +141,7 @@ class Regression:
 
     @property
     def tests(self) -> tuple[JointTest, ...]:
-        """Of each category of three levels or more, whether it explains anything: a joint test of all its levels."""
+        """For each category of three or more levels, a joint test of all its levels."""
         skip = int(self.has_intercept)
         return tuple(wald_tests(self.factors, self.columns, self.coef, self.spread.total[skip:, skip:]))
 
@@ -150,13 +150,13 @@ class Regression:
         return self.terms[int(self.has_intercept) :]
 
     def predict(self, values: "Mapping[str, float] | ArrayLike") -> Uncertain:
-        """What the outcome is on average where the columns have these values, with its interval.
+        """The mean outcome at these values of the columns, with its interval.
 
         Parameters
         ----------
         values : mapping of str to float, or array of shape (k,) or (n, k)
-            A value for each of ``columns``, or the level of a category: ``{"age": 60, "ward": "B"}``; of several rows,
-            if there are several.
+            A value for each of ``columns``, or the level of a category: ``{"age": 60, "ward": "B"}``; or several rows
+            of them.
         """
         rows = np.atleast_2d(self._values(values) if isinstance(values, Mapping) else values)
         if rows.ndim != 2 or rows.shape[1] != len(self.columns):
@@ -199,7 +199,7 @@ class Regression:
         return frame.iloc[[k for number, name in enumerate(self.names) for k in (*above.get(name, ()), number)]]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in what JSON can say; None for what is not known."""
+        """All of it as plain JSON types; None for what is not known."""
         numbers = self._numbers()
         terms = [
             {"term": name, **{label: known(float(values[k])) for label, values in numbers.items()}}
@@ -255,7 +255,7 @@ class Regression:
         }
 
     def table(self) -> Table:
-        """What is shown as text, HTML and LaTeX."""
+        """The table behind the text, HTML and LaTeX output."""
         numbers, tail = self._numbers(), (1.0 - self.level) / 2.0
         known = {"std_err": "std err", "p_value": "P>|z|", "lower": f"[{tail:.3g}", "upper": f"{1.0 - tail:.3g}]"}
         joint, rows = {test.columns[0]: test for test in self.tests}, []
@@ -274,7 +274,7 @@ class Regression:
             ("R-squared", f"{self.r_squared:.3f}{within}"),
             ("No. observations", f"{self.n_samples:,}, as good as {self.n_eff:,.0f} without noise"),
         )
-        said = ["std err counts both sampling and privacy; the columns of these names are its two parts."]
+        said = ["std err combines sampling and privacy; the columns of these names are its two parts."]
         if joint:
             said.append("chi2 tests all levels of a category at once, each compared with its first level.")
         title = "Least squares from a private release"
@@ -287,18 +287,18 @@ def regression(
 ) -> Regression:
     """Regress a column of a release on others: free, for any columns and any number of times.
 
-    Standard errors count both that the records are a sample and what privacy did to them, so that intervals cover. A
-    release holds second moments, which do not tell whether residuals vary more where a column is large: the sampling
-    part is that of the usual table (statsmodels: nonrobust), widened where rows have long tails.
+    Standard errors combine sampling error and privacy noise, so that intervals have their nominal coverage. A release
+    holds second moments, which do not show heteroscedasticity: the sampling part is the classical standard error
+    (statsmodels: nonrobust), widened if rows have long tails.
 
     Parameters
     ----------
     release : Release
     outcome : str or int
-        The column to explain, by name or number. Of a category, one level: ``"ward[B]"``, whose regression is a linear
+        The outcome column, by name or number. For a category, one level: ``"ward[B]"``, whose regression is a linear
         probability model.
     on : sequence of str or int, optional
-        The columns to explain it by; all others, by default. The name of a category brings all its levels.
+        The explanatory columns; by default, all others. The name of a category adds all its levels.
     level : float, default 0.95
         Level of the intervals, for each coefficient separately.
 
@@ -450,7 +450,8 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
     vague = chosen.undetermined & ~chosen.drowned
     if vague.any():
         notes.append(
-            "The standard deviation of these columns may be off by more than a factor of 1.2, which intervals count: "
+            "The standard deviation of these columns may be off by more than a factor of 1.2, which the intervals "
+            "account for: "
             f"{_listed(chosen, np.flatnonzero(vague))}."
         )
     return none, tuple(notes)

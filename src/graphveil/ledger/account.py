@@ -51,11 +51,11 @@ class Account:
         self, ledger: LedgerLike | None, dataset: str | None, key: str | None, options: ReleaseOptions
     ) -> None:
         if (ledger is None) != (dataset is None):
-            raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
+            raise InvalidParameter("ledger and dataset must be given together: a charge needs the name of the data.")
         if ledger is not None and not hasattr(ledger, "charge"):
             raise InvalidParameter.of("ledger", "a gv.Ledger", ledger)
         if key is not None and not hasattr(ledger, "store"):
-            raise InvalidParameter("key needs ledger=gv.Ledger(...): that is where the release is kept.")
+            raise InvalidParameter("key needs ledger=gv.Ledger(...): the release is stored there.")
         self._ledger, self._dataset, self._options = ledger, dataset or "", options
         self._request = None if key is None else Request(key, self._dataset, options)
         self._charged: ReleaseEvent | None = None
@@ -178,8 +178,8 @@ class Account:
         """A failure of the source, and what it has cost if it came after the charge."""
         if self._charged is None:
             return type(failure)(str(failure))
-        spent = "" if self._request is None else f" Key {self._request.key!r} is spent with it: choose another."
-        charged = "" if self._ledger is None else f" By then the release had been charged, and stays so.{spent}"
+        spent = "" if self._request is None else f" Key {self._request.key!r} is spent with it: choose a new key."
+        charged = "" if self._ledger is None else f" The release had already been charged and stays charged.{spent}"
         return SourceError(f"{failure}{charged}")
 
 

@@ -139,7 +139,8 @@ class Store:
         except LedgerReadOnly:
             raise LedgerReadOnly(
                 f"{self.name} has ledger version 1. Its first use with this graphveil upgrades it to version "
-                f"{SCHEMA_VERSION}, which this user may not do: let its owner run `graphveil ledger verify` once."
+                f"{SCHEMA_VERSION}, which this user is not allowed to do: ask its owner to run `graphveil ledger "
+                "verify` once."
             ) from None
 
     @property
@@ -162,7 +163,7 @@ def _check_url(url: Any) -> tuple[str, Path | None]:
         url = os.fspath(url)
     if not isinstance(url, str) or not url:
         raise InvalidParameter.of("url", rule, url)
-    hidden = InvalidParameter(f"url must be {rule}; what was given is not shown, it may hold a password.")
+    hidden = InvalidParameter(f"url must be {rule}; the given value is not shown, because it may contain a password.")
     if "\0" in url or (url.startswith("postgres") and ":" in url and "://" not in url):
         raise hidden
     if "://" not in url:
@@ -256,8 +257,9 @@ def _nothing_there(name: str, place: str) -> LedgerError:
         "schema": "look at the database and the search_path of the URL that it was used with",
     }
     return LedgerError(
-        f"There is no ledger in {name}. If there was one, do not make another, which would start every budget from "
-        f"zero: {elsewhere[place]}, or restore a copy. If there never was one: ledger.create(dataset, budget), or "
+        f"There is no ledger in {name}. If there was one, do not create another, which would start every budget "
+        f"from zero: {elsewhere[place]}, or restore a copy. If there never was one: ledger.create(dataset, budget), "
+        "or "
         "`graphveil ledger create`."
     )
 
@@ -266,5 +268,5 @@ def _lost(file: LedgerFile) -> LedgerError:
     names = ", ".join(map(repr, sorted(file.seen_heads())[:3]))
     return LedgerDamaged(
         f"There was a ledger in {file.path}: {file.witness} has seen {names}. Restore it: a new one would start every "
-        "budget from zero. If it was a trial that you have deleted, delete that file, too."
+        "budget from zero. If it was a trial that you have deleted, delete that file too."
     )

@@ -184,7 +184,7 @@ def problems(connection: Connection, heads: Mapping[str, str]) -> Iterator[str]:
             yield f"data set {row.name!r} was changed, or one before it is missing"
         yield from chain.problems
         if row.name in heads and not goes_on_from(connection, row.name, heads[row.name]):
-            yield f"data set {row.name!r} does not go on from the head that was kept elsewhere"
+            yield f"data set {row.name!r} does not continue from the head that was kept elsewhere"
         head = row.hash
         names.add(row.name)
         charges |= chain.charges

@@ -88,5 +88,5 @@ def _check_weight(value: Any) -> float | None:
         return None
     weight = _validation.number("weight", value, _WEIGHT_RULE, 0.0, 1.0)
     if weight < 2.0**-16:
-        raise InvalidParameter.of("weight", "at least 2**-16 (a smaller one drowns in the noise)", value)
+        raise InvalidParameter.of("weight", "at least 2**-16 (a smaller one would be lost in the noise)", value)
     return weight

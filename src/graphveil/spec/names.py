@@ -44,8 +44,8 @@ def check_name(parameter: str, value: Any) -> str:
             )
     for stranger in _strangers(name):
         raise InvalidParameter(
-            f"{parameter} must not mix alphabets within a word, got {_escape(value)}: {_describe(stranger)} stands "
-            "beside letters of another alphabet. Write the word in one."
+            f"{parameter} must not mix alphabets within a word, got {_escape(value)}: {_describe(stranger)} is next "
+            "to letters of another alphabet. Use one alphabet."
         )
     return name
 

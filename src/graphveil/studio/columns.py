@@ -84,7 +84,7 @@ def read_columns(entered: Mapping[str, Any], types: Mapping[str, str]) -> Column
             except InvalidParameter as error:
                 raise InvalidParameter(f"{shorten(name)}: {error}") from None
     if not set(kinds) - {special.get("group")}:
-        raise InvalidParameter("Use at least one column besides those that tell people or groups apart.")
+        raise InvalidParameter("Use at least one column besides those that identify people or groups.")
     if "person" in special:
         settings["person"] = special["person"]
     else:
