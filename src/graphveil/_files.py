@@ -1,7 +1,7 @@
-"""Files of graphveil's own: read whole if they are not endless, written whole or not at all.
+"""Input and output of files: read whole if they are not endless, written whole or not at all.
 
-What is written replaces only what it may: nothing, an empty file, or an earlier file of the same kind. Records,
-ledgers, releases that were paid for, devices and folders stay as they are, whatever name was given.
+An output may replace only an empty file or an earlier file of the same kind. Records, ledgers, paid releases, devices
+and folders are never overwritten, whatever name was given.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""How much memory there is, and what a release of so many columns needs: refused before it is begun."""
+"""Available memory, and what a release needs: too large a release is refused before it starts."""
 
 import os
 import sys

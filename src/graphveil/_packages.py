@@ -1,4 +1,4 @@
-"""Packages that are used where they are installed, and are not installed with this one."""
+"""Optional packages, which are used if they are installed."""
 
 from importlib import import_module
 from typing import Any

@@ -29,7 +29,7 @@ def enter_columns(page):
         page.get_by_label(f"Upper bound of {name}").fill(str(high))
         page.get_by_label(f"How do you know what {name} can hold").fill("codebook")
     page.get_by_label("Use name as").select_option("out")
-    page.get_by_label("The most records").fill("1")
+    page.get_by_label("The largest number of records").fill("1")
     page.get_by_role("button", name="Use these columns").click()
     at(page, "budget")
 
@@ -78,7 +78,7 @@ def test_a_newcomers_path(studio, visit, table, keep, capfd):
     assert float(page.locator("#smallest").inner_text()) < smallest
     page.get_by_label("ε", exact=True).fill("1")
     expect(page.locator("#guess")).to_have_text("54.8%")
-    assert page.get_by_role("img", name=re.compile("would be seen")).count() == 1
+    assert page.get_by_role("img", name=re.compile("would be detected")).count() == 1
     keep(page, f"budget-{table.suffix[1:]}")
     enter_budget(page)
     assert "--epsilon 1" in page.locator("#command").inner_text()
@@ -177,7 +177,7 @@ def test_the_keyboard_is_enough(studio, visit, tmp_path):
         page.keyboard.type(str(high))
     tab_to(page, "Use name as")
     page.keyboard.press("End")
-    tab_to(page, "The most records")
+    tab_to(page, "The largest number of records")
     page.keyboard.type("1")
     page.keyboard.press("Enter")
     at(page, "budget")
@@ -222,7 +222,7 @@ def test_paste_import_and_rehearse(studio, visit, tmp_path, go_on_rehearsing):
     page = visit(studio(write_table(tmp_path / "patients.csv", 50)))
     at(page, "columns")
     page.get_by_text("Paste from a spreadsheet").click()
-    page.get_by_label("One line for each column").fill(
+    page.get_by_label("One line per column").fill(
         "column\tfrom\tto\nAge\t0\t110\tlaw of nature\nweight\t0\t300\nbmi\t10,5\t60"
     )
     page.get_by_role("button", name="Fill in the table").click()
@@ -235,7 +235,7 @@ def test_paste_import_and_rehearse(studio, visit, tmp_path, go_on_rehearsing):
     expect(page.get_by_label("Lower bound of systolic")).to_have_value("60")
     expect(page.locator("#filled")).to_contain_text("does not say what they can hold: bmi.")
     expect(page.get_by_label("Use name as")).to_have_value("person")
-    assert page.get_by_label("The most records").is_disabled()
+    assert page.get_by_label("The largest number of records").is_disabled()
     page.get_by_role("button", name="More about systolic").click()
     page.get_by_label("Label of systolic").fill("Systolic pressure")
     page.get_by_label("Unit of systolic").fill("mmHg")

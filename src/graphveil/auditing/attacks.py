@@ -1,7 +1,7 @@
-"""Ways to guess from a release whether the record was there. Each is fixed before the runs that it is judged by.
+"""Ways to guess from a release whether the record was there. Each is fixed before the runs on which it is tested.
 
-The first knows the declared law and needs no training. The others know nothing and learn from the first half of the
-runs: they find what nobody thought of. A score above a threshold means "the record was there".
+The first knows the declared distribution and needs no training. The others learn from the first half of the runs and
+find unexpected leaks. A score above a threshold means "the record was there".
 """
 
 from collections.abc import Callable

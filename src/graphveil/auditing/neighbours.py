@@ -1,7 +1,7 @@
 """Worst-case neighbours: two data sets that differ in one person and move what is released as far as the proofs allow.
 
 Each pair is where the inequality of a proof is an equality, or nearly. Values lie far outside of the bounds wherever
-the proof does not need them inside, so that a clip that is skipped on any path shows.
+the proof does not need them inside, so that clipping that is skipped on any path is detected.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What an audit found."""
+"""The result of an audit."""
 
 import math
 from dataclasses import dataclass

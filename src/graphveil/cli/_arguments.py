@@ -1,4 +1,4 @@
-"""What commands are given: numbers, files to read, files to write."""
+"""Arguments of commands: numbers, files to read, files to write."""
 
 import os
 import re

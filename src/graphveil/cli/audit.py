@@ -1,4 +1,4 @@
-"""`graphveil audit`: try to break the guarantee, on this machine."""
+"""`graphveil audit`: attack the guarantee on this machine."""
 
 from typing import Annotated
 

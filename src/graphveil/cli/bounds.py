@@ -1,4 +1,4 @@
-"""`graphveil bounds`: what each column can be, in a file that a person fills in from public knowledge."""
+"""`graphveil bounds`: the ranges of the columns, in a file that a person fills in from public knowledge."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`graphveil codebook`: what each column holds, in a file that a person fills in from public knowledge."""
+"""`graphveil codebook`: the content of the columns, in a file that a person fills in from public knowledge."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`graphveil plan`: what a budget buys, before it is spent."""
+"""`graphveil plan`: forecast what to expect from a budget."""
 
 import re
 from pathlib import Path

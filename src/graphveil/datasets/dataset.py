@@ -1,4 +1,4 @@
-"""What every data set is returned as."""
+"""The type of every data set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""Rows that an engine holds: the same exact sums, made where the rows are.
+"""Rows held by an engine: the same exact sums, computed where the rows are.
 
 Each pass of a release runs once over all partitions. A partition returns integers, about p² of them; nothing else
-leaves its machine. The noise is drawn by the process that asked, from the operating system's entropy there.
+leaves its machine. The calling process draws the noise, from its operating system's entropy.
 """
 
 from collections.abc import Iterable

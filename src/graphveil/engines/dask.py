@@ -1,4 +1,4 @@
-"""Dask arrays and data frames: one task a partition, and a tree of sums.
+"""Dask arrays and data frames: one task per partition, and a tree of sums.
 
 With a person column, ids become keys where they are, and a shuffle by key brings all rows of a person into one
 partition. Keys travel in it, and nowhere else.

@@ -1,4 +1,4 @@
-"""``gv.sql``: rows that stay in their database, which sums them; what comes back is integers."""
+"""``gv.sql``: rows that stay in their database, which returns sums of integers."""
 
 import os
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""What differs between databases, beyond the spelling that sqlglot knows."""
+"""Differences between databases that sqlglot does not handle."""
 
 from dataclasses import dataclass
 

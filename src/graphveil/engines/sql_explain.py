@@ -1,4 +1,4 @@
-"""The statements of a release as text, for somebody who has to allow them."""
+"""The statements of a release as text, for somebody who has to approve them."""
 
 from collections.abc import Iterator
 

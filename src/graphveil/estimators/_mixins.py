@@ -1,4 +1,4 @@
-"""What some estimators can do beyond ``fit``: collect batches, and be used as one Gaussian."""
+"""Mixins of some estimators: collection of batches, and use as a Gaussian model."""
 
 import math
 from collections.abc import Sequence

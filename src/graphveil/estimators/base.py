@@ -1,4 +1,4 @@
-"""What every private estimator shares: one release per fit, and views of the network that was fitted."""
+"""The base class of private estimators: one release per fit, and views of the fitted network."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self

@@ -5,12 +5,11 @@ first order the partial correlations have the errors
 
     dr_ij = -dT_ij/√(T_ii T_jj) - r_ij/2 (dT_ii/T_ii + dT_jj/T_jj),    dT = -Θ Δ Θ,
 
-for an error Δ of the released covariance (:mod:`graphveil.recovery.edge_intervals`). Δ is drawn from its law, and every
-dr_ij gets the standard deviation that the calibrated interval of its pair has. The fitted network plus such errors is a
-release that could have been; its edges are chosen as the real ones were, so that edges that are missed or made up count
-too. What its sums are off by gives the intervals. Another study of as many people with the same budget would differ
-from this one by two such errors: one of its own, and that of this one. That gives the probability that an order would
-come out the same.
+for an error Δ of the released covariance (:mod:`graphveil.recovery.edge_intervals`). Δ is drawn from its distribution,
+and every dr_ij gets the standard deviation that the calibrated interval of its pair has. The fitted network plus such
+errors simulates another release; its edges are selected as the real ones were, so that missing and false edges count
+too. The errors of its sums give the intervals. Another study of as many people with the same budget would differ from
+this one by two such errors, its own and that of this one, which gives the probability that the order would be the same.
 
 A category is one variable. Its edges have a strength and no sign (:mod:`graphveil.recovery.associations`), so that they
 count in strengths and not in expected influences.

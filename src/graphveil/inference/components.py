@@ -3,7 +3,7 @@ r"""Principal components of a release: variances and loadings with intervals, an
 Components are those of the correlation matrix R, as far as the release knows it before denoising. Its errors move an
 eigenvalue λ_k by v_k'dR v_k, and its eigenvector by Σ_j v_j (v_j'dR v_k)/(λ_k − λ_j), to first order (j ≠ k). In units
 in which all variances are 1, dR = Δ − (diag(Δ)R + R diag(Δ))/2, so that both have variances in closed form. To second
-order eigenvalues repel each other, λ_k by Σ_j Var(v_j'dR v_k)/(λ_k − λ_j), which is taken back.
+order eigenvalues repel each other, λ_k by Σ_j Var(v_j'dR v_k)/(λ_k − λ_j); this is corrected.
 """
 
 from dataclasses import dataclass

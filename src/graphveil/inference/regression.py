@@ -1,14 +1,14 @@
-r"""Least squares from a release: coefficients with standard errors that count sampling and privacy.
+r"""Least squares from a release: coefficients with standard errors that account for sampling and privacy.
 
 Any outcome, on any columns, any number of times, at no cost. With C the denoised covariance and β_C its regression, one
-Newton step on the released covariance Y takes back what denoising has shrunk,
+Newton step on the released covariance Y undoes the shrinkage of denoising,
 
     β̂ = β_C + C_xx⁻¹ (Y_xy − Y_xx β_C),    β̂ − β ≈ C_xx⁻¹ (Δu)_x,    u = (−β, 1),
 
-and the law of Δ gives the standard errors (:mod:`graphveil.inference.moments`). It is the same step as for edges
-(:mod:`graphveil.recovery.edge_intervals`); where the release resolves all directions, it is least squares on Y. What a
-second step would change counts as an error too: it is large where some direction of the regressors lies within noise.
-A category is regressed on by its levels, and tested as a whole (:mod:`graphveil.inference.factors`).
+and the distribution of Δ gives the standard errors (:mod:`graphveil.inference.moments`). It is the same step as for
+edges (:mod:`graphveil.recovery.edge_intervals`); where the release resolves all directions, it is least squares on Y.
+The change that a second step would make counts as an error too: it is large if some direction of the regressors lies
+within the noise. A category is regressed on by its levels, and tested as a whole (:mod:`graphveil.inference.factors`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Synthetic rows from a release: to write code on, to teach with, to fill a form; not to draw conclusions from.
+"""Synthetic rows from a release: for writing code, teaching and forms, not for conclusions.
 
-Rows are Gaussian with the released mean and covariance, brought back to what the codebook says a cell can be: numbers
+Rows are Gaussian with the released mean and covariance, mapped back to the cells that the codebook allows: numbers
 are clamped to their bounds (and rounded, where they are whole), a logarithm is undone, an ordered scale takes its
 nearest level. A category takes the level whose latent indicator is largest, after shifts that give every level its
 released share.

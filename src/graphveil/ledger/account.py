@@ -1,6 +1,6 @@
-"""Where one release is charged and kept: an account in a ledger, or nowhere.
+"""The account to which one release is charged: in a ledger, or none.
 
-What happens to a release is logged here (``logging.getLogger("graphveil")``, level INFO), in public facts alone.
+The events of a release are logged here (``logging.getLogger("graphveil")``, level INFO), with public facts only.
 """
 
 import logging

@@ -1,8 +1,8 @@
-"""Two databases, one way to use them: durable transactions, tried again where that is safe, and plain errors.
+"""One interface to two databases: durable transactions, retried if that is safe, and clear errors.
 
 *SQLite*: ``BEGIN IMMEDIATE`` takes the only write lock before anything is read. ``synchronous=EXTRA`` waits for the
 disk, also for the directory entry of the deleted journal: with ``FULL`` a power cut right after a commit could bring
-the journal back and undo the commit. What the file's name and its witness have to do with it is in ``file``.
+the journal back and undo the commit. ``file`` explains the role of the file's name and its witness.
 *PostgreSQL*: the row of the data set is locked (``SELECT ... FOR UPDATE``) at READ COMMITTED; a server or a session
 that does not wait for the disk is refused or overruled.
 

@@ -1,4 +1,4 @@
-"""What a database's error means: worth another try, or one plain sentence."""
+"""The meaning of a database's error: a retry, or one clear sentence."""
 
 import errno
 import sqlite3

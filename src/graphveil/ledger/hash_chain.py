@@ -1,4 +1,4 @@
-"""A chain of hashes over everything that was written, and the walk along it that shows a change.
+"""A chain of hashes over everything that was written, and its verification, which detects changes.
 
 Every line is canonical JSON and names the hash of the line before it. The lines of a data set begin with the one that
 created it, and those are a chain of their own. The two tables keep the heads: a line that was changed, inserted,

@@ -1,4 +1,4 @@
-"""The ledger: what every data set may spend, what was spent on what, and the releases that have a key."""
+"""The ledger: the budget of every data set, the charges, and the releases that have a key."""
 
 import secrets
 from collections.abc import Mapping

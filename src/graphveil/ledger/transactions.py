@@ -1,7 +1,7 @@
 """Statements about one data set, inside a transaction that :mod:`~graphveil.ledger.database` opens and commits.
 
-Each may run again after a commit whose answer was lost: ``token``, drawn anew for every call of the ledger, tells its
-own line from another's.
+Each may run again after a commit whose answer was lost: ``token``, drawn for every call of the ledger, distinguishes
+its own line from others.
 """
 
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""A release that is only thought of: public numbers, and the same with another ε or another number of records."""
+"""A planned release: public numbers, and the same with another ε or another number of records."""
 
 from dataclasses import dataclass, replace
 

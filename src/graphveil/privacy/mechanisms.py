@@ -1,4 +1,4 @@
-"""The law of the noise on the answer to each question, from public facts alone, and the noise itself.
+"""The distribution of the noise on the answer to each query, from public facts alone, and the noise itself.
 
 ``default``: N(0, σ²) on svec and on the trace, which costs nothing more. In entries of the matrix that is σ on the
 diagonal, σ/√2 above it, σ on the trace. Means, squares and counts get the same noise on every coordinate.

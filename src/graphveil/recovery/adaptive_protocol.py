@@ -1,11 +1,11 @@
-"""The adaptive recipe: which questions to ask, in which order, with which share of the budget.
+"""The adaptive protocol: which queries to ask, in which order, with which share of the budget.
 
-A generator that yields questions and is sent noisy answers. It lives here, where neither rows nor the sampler can be
-imported, so that later questions depend on earlier *answers* alone: the layers of the package are the proof. The
-gate runs it against the rows (``gate.release(...)``), and :func:`graphveil.recover` runs it again
-against the answers in a release, to the same end.
+A generator that yields queries and is sent noisy answers. It lives here, where neither rows nor the sampler can be
+imported, so that later queries depend on earlier *answers* alone: the layers of the package ensure it. The gate runs it
+against the rows (``gate.release(...)``), and :func:`graphveil.recover` runs it again against the answers in a release,
+to the same end.
 
-Why it is made like this (measured: ``docs/accuracy.md``):
+The reasons for its steps (measured: ``docs/accuracy.md``):
 
 1. *Columns.* With bounds, a first mean and a private variance of every column, with its standard deviation.
 2. *Rounds.* Three times: whiten with the estimate so far; a histogram of norms tells the radius that balances what

@@ -1,8 +1,8 @@
-"""What clipping took where no histogram of norms tells how many rows it met: as much as if rows were Gaussian.
+"""Correction for clipping without a histogram of norms: the loss is computed as if rows were Gaussian.
 
-The one round of few records takes rows about a first mean, divided by first variances, and both have much noise. Where
-a variance came out too small, or the mean lies to one side, ordinary rows are shortened, too. What that leaves of the
-moments of Gaussian rows can be computed, and so what they were before.
+With few records there is one round, of rows about a first mean and divided by first variances, both of which are noisy.
+If a variance is too small, or the mean lies to one side, ordinary rows are clipped too. The effect on the moments of
+Gaussian rows can be computed, and therefore undone.
 """
 
 import numpy as np

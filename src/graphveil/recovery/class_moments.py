@@ -1,6 +1,6 @@
-"""Class shares, class means and the scatter within classes: what a linear discriminant needs, from a release.
+"""Class shares, class means and the scatter within classes from a release: the inputs of a linear discriminant.
 
-There are two ways to ask for them. With many records, labels are columns among others, and the adaptive rounds find the
+There are two ways to release them. With many records, labels are columns among others, and the adaptive rounds find the
 covariance of all of them. With few, one round releases the moments of (z, ch), where z is a row and h the one-hot of
 its label: the second moment of z, its sums in each class, and the counts. With c equal to the bound R of ‖z‖, the
 noise of the sums is 2R/(nμ) in every coordinate, hardly more than the √2R/(nμ) that it would be if nothing else were

@@ -1,4 +1,4 @@
-"""First questions: the mean and the variance of every column; and where its rows lie, if public bounds drown it.
+"""First queries: the mean and the variance of every column, and the range of its rows if public bounds are too wide.
 
 All numbers are in scaled units: the public box is [-1, 1] for every column.
 """

@@ -1,9 +1,9 @@
-"""What is known of every column's variance: one posterior from all answers about it.
+"""The variance of every column: one posterior from all answers about it.
 
 Two things are unknown of a column: its variance v, and how far from its mean that variance sits. A dense column has it
 near its standard deviation; a rare event or a long tail has it in few rows, about a distance D. A whitened row there
 has the squared norm r² = D²/b + (that of an ordinary row), where b is the variance by which the column was divided, and
-shortening it to R leaves R²/r² of its square. So, given v and D, every answer has a known law:
+clipping it to R leaves R²/r² of its square. So, given v and D, every answer has a known distribution:
 
 * the column's own squares, asked before the rounds: N(v, s²), unbiased, but noisy where bounds are wide;
 * the moments of a round: N((1 - ℓ)v, τ²), sharp, but clipping took the share ℓ(D²/b, R);
@@ -11,10 +11,11 @@ shortening it to R leaves R²/r² of its square. So, given v and D, every answer
 
 Rounds differ in b and R. A dense column loses about the same in all of them and a rare one does not, which tells a
 column whose bounds are too wide from one whose tail was cut: both show less than was known before. Three numbers are
-common to the columns and are learnt from all of them together: what size variances have, how many columns have theirs
-far out, and how much of what rows lose beyond Gaussian ones is lost by all alike, as it is where whole rows are long.
+common to the columns and are learned from all of them together: the size of variances, how many columns have their
+variance far out, and how much of the loss beyond that of Gaussian rows is common to all columns, as it is if whole rows
+are long.
 
-The posterior is a sum over a grid. All else follows from it: the scale of the next round, the variance that is
+The posterior is a sum over a grid. Everything else follows from it: the scale of the next round, the variance that is
 published, its standard deviation, and which columns are undetermined.
 """
 

@@ -1,4 +1,4 @@
-"""What a reader must know before believing an estimate: warnings and notes, from published numbers alone."""
+"""Warnings and notes that a reader must know before relying on an estimate, from published numbers alone."""
 
 from typing import TYPE_CHECKING
 

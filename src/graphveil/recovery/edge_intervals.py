@@ -1,17 +1,17 @@
-"""How sure is an edge? Intervals of partial correlations that count privacy noise and sampling noise.
+"""Intervals of partial correlations that account for privacy noise and sampling noise.
 
 A sparse estimate Θ̂ is biased towards zero, so it is corrected by one Newton step (Janková and van de Geer 2015),
 
     T = 2Θ̂ − Θ̂YΘ̂,  T − Θ ≈ −Θ(Y − Σ)Θ,
 
-whose noise has a known law: that of the release (`graphveil.recovery.noise_model`). The partial correlation
+whose noise has the known distribution of the release (`graphveil.recovery.noise_model`). The partial correlation
 -T_ij/√(T_ii T_jj) then has a standard deviation in closed form, by the delta method, on the scale of Fisher's z. What
 first order leaves out is calibrated by simulation from the release alone: the whole estimate is repeated on the inverse
 of a slightly less sparse Θ̂ plus fresh noise of the same law. All intervals are widened or narrowed by the one factor
 that makes the simulated ones cover; and a p-value is the share of simulated pairs without an edge that look as strong,
 because edges are chosen far out in a tail that is not quite Gaussian.
 
-A category of three levels or more is several columns and one variable: its edges are judged as a whole
+A category of three levels or more is several columns and one variable: its edges are tested as a whole
 (:mod:`graphveil.recovery.associations`), calibrated by the same simulation.
 """
 

@@ -1,7 +1,7 @@
-"""Intervals of means, standard deviations and correlations, from the law of their errors.
+"""Intervals of means, standard deviations and correlations, from the distribution of their errors.
 
-Each is about Gaussian on a scale of its own: a mean as it is, a standard deviation as its logarithm, a correlation as
-Fisher's z. Correlations are those before denoising, which has shrunk them.
+Each is approximately Gaussian on its own scale: a mean as it is, a standard deviation as its logarithm, a correlation
+as Fisher's z. Correlations are those before denoising, which has shrunk them.
 """
 
 from typing import TYPE_CHECKING

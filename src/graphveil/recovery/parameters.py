@@ -1,8 +1,8 @@
-"""The numbers that the adaptive protocol is made with, as one frozen, versioned set.
+"""The constants of the adaptive protocol, as one frozen, versioned set.
 
-They decide what is asked, and how answers are read. A release file names the version, because its answers can be read
-by the protocol that asked for them and by no other. *Open* means chosen on the open tables of ``benchmarks/judges.py``,
-*old* on the tables of ``docs/accuracy.md`` before there were judges.
+They determine the queries and how the answers are used. A release file names the version, because only the protocol
+that asked the queries can use their answers. *Open* means chosen on the open tables of ``benchmarks/judges.py``, *old*
+on the tables of ``docs/accuracy.md`` before there were held-out tables.
 """
 
 from dataclasses import dataclass

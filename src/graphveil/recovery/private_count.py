@@ -1,7 +1,7 @@
-"""The number of people, where being in the table is a secret: one noisy count, asked for before anything else.
+"""The number of people, if membership in the table is secret: one noisy count, the first query.
 
-Everything after it, also which queries are asked, uses the released number (``privacy/proofs/add_remove.md``, theorem
-14).
+Everything after it, including the choice of queries, uses the released number (``privacy/proofs/add_remove.md``,
+theorem 14).
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ The first has wide bins over 77 decades and only finds where rows are; the secon
 finds where they end. Every row falls into exactly one bin of each, so both are ordinary steps of the gate
 (``privacy/proofs/norm.md``, theorem 9).
 
-What is published afterwards describes rows shortened to that norm.
+Everything published afterwards describes rows clipped to that norm.
 """
 
 from collections.abc import Generator

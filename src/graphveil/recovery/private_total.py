@@ -1,4 +1,4 @@
-"""What survey weights add up to, and how much they differ: asked for before anything else.
+"""The total of survey weights and how much they differ: the first query.
 
 Everything after it is divided by the released total (``privacy/proofs/weights.md``, theorem 18).
 """

@@ -1,4 +1,4 @@
-"""One answer: the question, the law of its noise, and the noisy numbers."""
+"""One answer: the query, the distribution of its noise, and the noisy numbers."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,9 +1,8 @@
-"""Whether a release agrees with itself: checked when one is made, and again when one is read from a file.
+"""Consistency of a release: checked when it is made, and again when it is read from a file.
 
-All of it follows from what is public: the rounds cost no more than was charged, every law has the noise that its μ
-needs, questions and answers fit the columns, and no number is one that the law could not have given. A file that was
-forged to agree throughout is not found out here, nor is a sensitivity that is too small for its question: that
-needs the proofs of ``privacy/``, which public facts know nothing of.
+All checks use public facts: the rounds cost no more than was charged, every distribution has the noise that its μ
+needs, queries and answers fit the columns, and every number is possible. A consistent forgery is not detected here, nor
+is a sensitivity that is too small for its query, which only the proofs of ``privacy/`` can show.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Releases of several sites in one: hospitals share what they have released, and nobody's records move.
+"""Merged releases of several sites: hospitals share their releases, and no records move.
 
-Everything here is post-processing of published numbers. What changes is the sentence of the guarantee: a person has
-rows at one site, or at a few, and is protected by what was released there (``privacy/proofs/sites.md``, theorem 12).
+Everything here is post-processing of published numbers. Only the guarantee changes: a person has rows at one site, or
+at a few, and is protected by the releases there (``privacy/proofs/sites.md``, theorem 12).
 """
 
 from collections.abc import Sequence

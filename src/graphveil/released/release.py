@@ -1,4 +1,4 @@
-"""What came out of the gate: noisy answers, the facts about them that are public, and the file that holds both."""
+"""A release: noisy answers, the public facts about them, and the file that holds both."""
 
 import hashlib
 import os

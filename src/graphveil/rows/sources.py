@@ -1,8 +1,8 @@
-"""Sources of rows: arrays, data frames, files, and collections of batches, all read through one small interface.
+"""Sources of rows: arrays, data frames, files and collections of batches, all read through one small interface.
 
-What may go wrong is decided by the schema (types, shapes, names) and by I/O, never by a value: types are not inferred
-from values, and what a foreign library says about a value it dislikes is dropped: an error message is published.
-Argument: ``privacy/proofs/totality.md`` (theorem 7).
+Errors depend on the schema (types, shapes, names) and on I/O, never on a value: types are not inferred from values, and
+the messages of third-party libraries are dropped, because an error message counts as published. Argument:
+``privacy/proofs/totality.md`` (theorem 7).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Exact moments that are collected batch by batch before they are released: nothing is spent until then."""
+"""Exact moments collected batch by batch before they are released; nothing is spent until then."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Has the graphical lasso a minimiser? Either a point that proves it, or a direction that proves the contrary.
+"""Decides whether the graphical lasso has a minimiser, with a point that proves it or a direction that disproves it.
 
 Let the box be all symmetric W with W_ii = S_ii and |W_ij − S_ij| ≤ A_ij (the diagonal's penalty is part of S_ii). It is
 compact and convex, so exactly one of these holds:

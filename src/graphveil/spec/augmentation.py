@@ -1,4 +1,4 @@
-"""What is appended to every row before its moments are taken, so that one release holds more than a matrix.
+"""Entries appended to every row before its moments are taken, so that one release holds more than a matrix.
 
 The second moment of (z, c), with a constant c, contains the mean; that of (z, c·onehot(label)) contains class counts
 and class means. A row's squared norm grows from R² to R² + c² and nothing else changes in the guarantee

@@ -1,4 +1,4 @@
-"""What may be spent: one (ε, δ) guarantee."""
+"""A privacy budget: one (ε, δ) guarantee."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,7 @@
 """A codebook in a file: our own TOML, or the JSON of a Frictionless table schema or of CSV on the Web (CSVW).
 
-All of them are public descriptions that people write. What they say is checked like any other parameter, and a sentence
-says what is wrong. Nothing in them is executed.
+All of them are public descriptions that people write. Their content is checked like any other parameter, with an error
+in one sentence. Nothing in them is executed.
 """
 
 import json

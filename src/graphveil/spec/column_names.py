@@ -1,4 +1,4 @@
-"""Names of columns: which could be values of a record instead, and how TOML writes them."""
+"""Names of columns: which of them could be values of a record, and how TOML writes them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What is assumed of a row, from public knowledge alone: columns, bounds, norm, how many rows a person may have."""
+"""Public assumptions about rows: columns, bounds, norm, and the number of rows per person."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""What was done to the data, as frozen facts: no noise, no rows, only the law.
+"""Events as frozen facts: no noise and no rows, only distributions.
 
 A :class:`GaussianStep` says: a vector v of the data, which moves by at most ``sensitivity`` in the norm that weights
 coordinate i by 1/sd_i (relative to the first group's sd), was published as v + N with independent discrete Gaussians

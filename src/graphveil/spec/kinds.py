@@ -1,4 +1,4 @@
-"""Kinds of variables: what a column of a table can hold, from public knowledge alone, and which numbers it becomes.
+"""Kinds of variables: the declared content of a column, and the numbers that it becomes.
 
 A number becomes one column, on its own scale or by its logarithm or square root; an ordered scale becomes one column of
 scores; both can be replaced by normal scores of their ranks, which the release finds itself. A category becomes an

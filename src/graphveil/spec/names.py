@@ -1,4 +1,4 @@
-"""Names of data sets and of keys: what looks like one name is one name, or is refused.
+"""Names of data sets and keys: names that look alike are the same name, or are refused.
 
 A budget is counted by name, so a name that only looks like another would start counting from zero. Names are kept in
 Unicode's composed form (NFC); characters that cannot be seen, spaces that cannot be counted and words that mix

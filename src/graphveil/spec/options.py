@@ -1,4 +1,4 @@
-"""What is asked for in one call of :func:`graphveil.release`, checked: public parameters alone."""
+"""The checked options of one call of :func:`graphveil.release`: public parameters only."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What was asked for under a key: public parameters alone, compared by their fingerprints."""
+"""The request behind a key: public parameters only, compared by their fingerprints."""
 
 import hashlib
 import json

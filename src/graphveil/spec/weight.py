@@ -1,4 +1,4 @@
-"""Survey weights: how many members of the population a record stands for, as far as it may count here."""
+"""Survey weights: how many members of the population a record represents, up to a limit."""
 
 from dataclasses import dataclass
 

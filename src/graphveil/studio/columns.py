@@ -1,4 +1,4 @@
-"""The table of columns on the page: what somebody typed into it, as a domain, and a codebook as what could be typed."""
+"""The table of columns on the page: its entries as a domain, and a codebook as entries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the page may ask: the schema of a table, forecasts, texts to copy, one release, its report.
+"""The requests of the page: the schema of a table, forecasts, texts to copy, one release, its report.
 
 Before the release, answers hold names of columns, what the person typed, and numbers from the formula of
 :mod:`graphveil.planning.closed_form`. Only two functions here let records be read: the one that releases, and the one
