@@ -7,7 +7,7 @@ __all__ = ["import_package"]
 
 
 def import_package(name: str, method: str) -> Any:
-    """Import a package for a method that cannot do without it; where it is missing, the error says how to get it."""
+    """Import a package that a method needs; if it is missing, the error explains how to install it."""
     try:
         return import_module(name)
     except ImportError:

@@ -140,7 +140,7 @@ class LedgerFull(LedgerError):
 
 
 class LedgerUnavailable(LedgerError):
-    """The database cannot be reached, its storage fails, or somebody else keeps it locked."""
+    """The database cannot be reached, its storage fails, or another process keeps it locked."""
 
 
 class LedgerDamaged(LedgerError):

@@ -107,7 +107,7 @@ def _spread(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 
 def _person(row: list[float], m: int, others: int = 1, *, present: bool = True) -> KnownRows:
-    """Somebody with m rows, all the same, and others with one row of zeros each; or the others alone."""
+    """A person with m identical rows and others with one row of zeros each; or the others alone."""
     rows = np.vstack([np.tile(row, (m if present else 0, 1)), np.zeros((others, len(row)))])
     return KnownRows(rows, people=np.append(np.zeros(m if present else 0, np.int64), np.arange(1, others + 1)))
 

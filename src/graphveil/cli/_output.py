@@ -44,7 +44,7 @@ def open_streams() -> None:
 
 
 def _encode_in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """What stands for letters that the terminal does not have."""
+    """ASCII replacements for letters that the terminal does not have."""
     assert isinstance(error, UnicodeEncodeError)
     return "".join(_ASCII.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
 

@@ -49,6 +49,6 @@ def audit(
         f"Claimed: μ = {claimed}. Shown by the best attack ({found.attack}, {runs:,} runs per side): "
         f"μ ≥ {shown}, {100 * found.confidence:g}% sure.\nVerdict: {found.verdict}."
     )
-    emit(as_json, facts, lambda out: echo(out, said), kept=found.broken)  # then the exit code says it
+    emit(as_json, facts, lambda out: echo(out, said), kept=found.broken)  # the exit code then reports it
     if found.broken:
         raise typer.Exit(BROKEN)

@@ -93,7 +93,7 @@ def read_domain(
 
 
 def check_names(names: list[str], *, header: bool) -> None:
-    """Refuse names that may be values of a first record, of which nothing is repeated, unless they are a ``header``."""
+    """Refuse names that may be values of a first record, without repeating them, unless they are a ``header``."""
     if not header and any(map(looks_like_a_value, names)):
         raise CliError(
             "The name of a column is empty, or looks like a value (a number, a date, a word such as true or NA), as if "

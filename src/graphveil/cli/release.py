@@ -135,7 +135,7 @@ def release(
 
 
 def _judge(made: "Release") -> dict[str, Any]:
-    """How good a release is, and what its readers must know; it is saved by now, so nothing here may fail."""
+    """The accuracy of a release and its cautions; it is already saved, so nothing here may fail."""
     try:
         return {"n_eff": made.n_eff, "cautions": cautions_of(made)}
     except Exception as error:
@@ -192,7 +192,7 @@ class _Account:
         return len(self._ledger.history(self._dataset))
 
     def charge(self, *args: Any, **options: Any) -> None:
-        """Charge; where nobody can tell whether it was made, after an interruption or an outage, it counts as made."""
+        """Charge; if an interruption or an outage leaves it unknown whether the charge was made, it counts as made."""
         self._check()
         before = self._charges()
         self.charged = True
@@ -212,7 +212,7 @@ class _Account:
         self.kept = True
 
     def remaining(self) -> dict[str, float] | None:
-        """What is left; None where the ledger does not answer any more."""
+        """The remaining budget; None if the ledger no longer answers."""
         try:
             left = self._ledger.remaining(self._dataset)
         except Exception as error:
@@ -261,7 +261,7 @@ def _save(made: "Release | GroupedRelease", output: Path, account: _Account | No
 
 
 def _describe_worth(found: dict[str, Any]) -> str:
-    """How good a release is, of which group where there are several; nothing, where that could not be judged."""
+    """The accuracy of a release, with its group if there are several; empty if it could not be assessed."""
     if found["n_eff"] is None:
         return ""
     which = f"{one_line(found['group'])}: as" if "group" in found else "As"

@@ -44,7 +44,7 @@ def sample(
 
 
 def _to_csv(found: "SyntheticRows") -> bytes:
-    """A first column marks every row: wherever a row goes, it says what it is."""
+    """A first column marks every row as synthetic, wherever the row is copied."""
     from graphveil.report.escaping import cell_text
 
     def cell(value: Any) -> str:

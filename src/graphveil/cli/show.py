@@ -67,7 +67,7 @@ def _facts(release: "Release | GroupedRelease") -> dict[str, Any]:
 
 
 def _sizes(release: "Release") -> dict[str, Any]:
-    """How many people or records there are, with noise where that is a secret, and what they weigh."""
+    """The number of people or records, with noise if it is secret, and their total weight."""
     weights = {"total_weight": release.total_weight, "n_kish": release.n_kish}
     return {release.event.counted: release.n_samples} | ({} if release.total_weight is None else weights)
 

@@ -65,7 +65,7 @@ def _end_with_the_terminal() -> None:
 
 
 def _open_session(data: list[str], ledger: str | None, demo: bool, stack: ExitStack) -> "Session":
-    """Of a table, of releases, or of nothing yet. What is heavy loads when the page asks for it."""
+    """A session for a table, for releases, or for nothing yet. Heavy parts load when the page needs them."""
     from graphveil.studio.session import Session
 
     if demo:
@@ -83,7 +83,7 @@ def _open_session(data: list[str], ledger: str | None, demo: bool, stack: ExitSt
 
 
 def _may_be_there(data: str) -> bool:
-    """Whether a path exists; of patterns and URIs the page will tell."""
+    """Whether a path exists; patterns and URIs are checked by the page."""
     return "://" in data or any(sign in data for sign in "*?[") or os.path.exists(os.path.expanduser(data))
 
 

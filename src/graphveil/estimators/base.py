@@ -31,7 +31,7 @@ _STRONGEST = 5  # edges that a notebook shows
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Base of the estimators: everything but what is made of the release.
+    """Base class of the estimators: everything except the use of the release.
 
     Each call of ``fit`` is one release and one charge. A scaler, an imputer or a selector that was fitted to the
     same rows before voids the guarantee; so does choosing parameters by looking at them. Cross-validation charges

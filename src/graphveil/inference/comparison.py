@@ -147,7 +147,7 @@ class Comparison:
 
     @property
     def panels(self) -> tuple[tuple[Panel, ...], Matrix]:
-        """What is drawn: both networks and their difference, and places that suit both."""
+        """The drawn panels: both networks and their difference, on one layout."""
         if self.networks is None or self.partial_correlations is None:
             raise InvalidParameter(f"there are no networks to draw. {self.reason}")
         kind, size = self.partial_correlations, len(self.variables)
@@ -209,7 +209,7 @@ class Comparison:
         )
 
     def _surest(self, kind: Differences) -> list[int]:
-        """Those that a summary lists: all coefficients, since they were asked for, and of others what differs."""
+        """The numbers that a summary lists: all coefficients, and of the others those that differ."""
         if kind is self.coefficients:
             return [*range(len(kind.labels))]
         chosen = np.flatnonzero(self.differ(kind))

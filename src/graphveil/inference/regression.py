@@ -322,7 +322,7 @@ def regression(
     explained = _explained(moments, outcome)
     if isinstance(on, str):
         raise InvalidParameter(f"on must be a sequence of columns, got the single name {on!r}: write on=[{on!r}].")
-    # Other levels of the same category say nothing about it: a record has one of them only.
+    # Other levels of the same category carry no information: a record has only one of them.
     same = next(place for place in release.variables.values() if explained in place)
     others = [k for k in range(len(moments.names)) if k not in same]
     by = others if on is None else moments.column_numbers("on", on)

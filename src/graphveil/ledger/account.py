@@ -61,7 +61,7 @@ class Account:
         self._charged: ReleaseEvent | None = None
 
     def stored(self) -> Release | GroupedRelease | None:
-        """The release that the key stands for already."""
+        """The release already stored under the key."""
         if self._ledger is None or self._request is None:
             return None
         found = self._ledger.stored(self._request)
@@ -105,7 +105,7 @@ class Account:
         return self._charged is not None
 
     def charged(self) -> ReleaseEvent:
-        """What was charged; it is an error to ask before."""
+        """The charge; it is an error to ask for it before it was made."""
         if self._charged is None:
             raise GuaranteeError("Nothing was charged; nothing is released.")
         return self._charged
@@ -175,7 +175,7 @@ class Account:
             )
 
     def source_error(self, failure: SourceError) -> SourceError:
-        """A failure of the source, and what it has cost if it came after the charge."""
+        """A failure of the source, and its cost if it came after the charge."""
         if self._charged is None:
             return type(failure)(str(failure))
         spent = "" if self._request is None else f" Key {self._request.key!r} is spent with it: choose a new key."

@@ -54,13 +54,13 @@ class Store:
 
     @property
     def name(self) -> str:
-        """What an error calls the database; never a password, which may also stand among the options of a URL."""
+        """The name of the database in errors; never a password, which may also be among the options of a URL."""
         if self._file is not None:
             return str(self._file.path)
         return make_url(self.url).set(drivername="postgresql", query={}).render_as_string(hide_password=True)
 
     def create(self) -> None:
-        """Make an empty ledger where there is none."""
+        """Create an empty ledger if there is none."""
         if self._file is not None and not self._file.exists():
             if self._file.seen_heads():
                 raise _lost(self._file)

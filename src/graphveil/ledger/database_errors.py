@@ -64,7 +64,7 @@ def is_missing_table(error: "DBAPIError", table: str) -> bool:
 
 
 def plain_error(error: "DBAPIError", name: str, secrets: tuple[str, ...]) -> LedgerError:
-    """One of ours, with what happened and what the driver said, unless that holds a secret."""
+    """An error of graphveil with what happened and the driver's message, unless that contains a secret."""
     if isinstance(error.orig, sqlite3.Error):
         # Without a name it is the driver's own: text that is no text.
         code = getattr(error.orig, "sqlite_errorname", "SQLITE_CORRUPT")

@@ -37,12 +37,12 @@ _CROWDED_EDGE = 0.45  # what √(p/n_eff) adds to the standard deviation of a pa
 # How unsure the scale of a column is where counts have this noise, as a share of the records, squared; and its part in
 # the standard deviation of a partial correlation.
 _UNSURE, _UNSURE_EDGE = 98.0, 0.5
-_NOTHING = 0.6  # error where nothing but the scale is learnt; the error approaches it smoothly
+_NOTHING = 0.6  # error if only the scale can be learned; the error approaches it smoothly
 _SMOOTH = 4.0
 
 
 def foresee(case: Case) -> ForecastPoint:
-    """What is expected of a release."""
+    """The expected results of a release."""
     n, p = case.n, case.p
     n_eff, private = _effective_records(case)
     unsure = (_UNSURE * _square_noise(case, 1.0)) ** 2

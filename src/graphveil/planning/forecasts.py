@@ -101,7 +101,7 @@ def plan(
         return _forecast(case, target, (foresee, foresee, foresee), _Steps(None), rehearsed=False)
     from graphveil.planning.rehearsal import rehearse as rehearse_case
 
-    # More where they are quick and vary more: of what was asked, of each point of the curves, of each try of a search.
+    # Rehearsals of the planned point, of each point of the curves, of each try of a search; more if quick and variable.
     many = min(max(300 // case.p, 3), 15)
     numbers = many, max(1, many // 4), 1
     by_number = [lambda case, number=number: rehearse_case(case, number) for number in numbers]

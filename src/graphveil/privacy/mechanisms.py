@@ -170,7 +170,7 @@ def check_room(n_features: int, *, cells: bool, mu: float, allowed_eta: float) -
 def paper_step(
     query: Moments, space: RowSpace, rows_per_person: int, budget: Budget, *, allow_unproven: bool
 ) -> GaussianStep:
-    """Law of the noise of the paper's Algorithm 1; its μ says what it keeps.
+    """The distribution of the noise of the paper's Algorithm 1; its μ states its actual guarantee.
 
     Guarantee
     ---------

@@ -276,7 +276,7 @@ def _update_estimate(
     covariance = back @ matrix @ back.T
     variance, noise = np.diag(covariance), sd * found.view.scale
     settled = known.variance if last else known.scale
-    unseen = radius.reach.size == 1  # no norms were asked for, and nothing is known of what was clipped: err upwards
+    unseen = radius.reach.size == 1  # no norms were released, and nothing is known about clipped rows: bias upwards
     if unseen:
         settled = positive_upward_biased(known.variance, PROTOCOL.blind_noise * found.view.sd)
     scale = np.sqrt(settled / variance)

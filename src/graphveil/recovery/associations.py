@@ -43,7 +43,7 @@ __all__ = [
 Places = tuple[range, ...]  # the columns of each variable
 
 _LARGE = 1000  # entries of a block beyond which the covariance of them all would take longer than everything else
-_SMALLEST_P = 1e-300  # of which a normal score can still be taken
+_SMALLEST_P = 1e-300  # the smallest p-value with a finite normal score
 _HALVINGS = 60  # of an interval that holds the end of another
 
 

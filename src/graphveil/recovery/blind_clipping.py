@@ -13,7 +13,7 @@ from graphveil._typing import Matrix, Vector
 __all__ = ["unclip_axes", "unclip_moments", "uneven_gaussian_loss"]
 
 _STEPS = 8  # to 1% where half is left
-_LEAST_LEFT = 0.5  # rows of which less is left say hardly more than where they lie
+_LEAST_LEFT = 0.5  # if less is left, rows show little more than their location
 
 
 def unclip_moments(mean: Vector, variance: Vector, radius: float) -> tuple[Vector, Vector]:

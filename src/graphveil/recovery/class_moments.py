@@ -28,13 +28,13 @@ __all__ = ["ONE_ROUND_NORM", "ClassMoments", "classes_from_columns", "classes_fr
 # Rows are shortened to this share of what their bounds allow. Accuracies at 0.45 and at 0.6 are within a point of each
 # other, and at 1 worse by up to 8 where records are few (benchmarks/classify.py, and Gaussian classes).
 ONE_ROUND_NORM = 0.6
-_LEAST_SHARE = 0.01  # of a class: noise may say that there is none
+_LEAST_SHARE = 0.01  # of a class: with noise its share may come out as zero
 _SURELY = 3.0  # standard deviations of what is missing from the counts, from which on some labels are unknown
 
 
 @dataclass(frozen=True, eq=False)
 class ClassMoments:
-    """What is known of the classes, in user's units.
+    """Estimates of the classes, in user's units.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from graphveil.recovery.noise_model import NoisyCovariance
 __all__ = ["collinear_columns"]
 
 _WITHIN = 3.0  # standard deviations of its noise: a variance below may be nothing
-_SHARP = 0.05  # a noise above does not tell what is nothing from what is little
+_SHARP = 0.05  # with more noise, zero and small variances cannot be distinguished
 _PART = 0.2  # of the largest weight: columns with less have nothing to do with a direction
 
 

@@ -45,7 +45,7 @@ Shape = tuple[tuple[float, float], ...]
 _NORMAL = ((-1.4, -0.98), (0.0, 0.0), (1.4, -0.98))  # three points of a standard normal law, and its log density
 _ORDINARY = 2.0  # D² beyond the other columns' that a dense column has: E z⁴ - 1 of a normal one
 
-_LEAST_LEFT = 0.05  # of a variance of which less is left, nothing is known but what other answers say
+_LEAST_LEFT = 0.05  # if less of a variance is left, only other answers give information about it
 
 _SPREADS = (0.3, 1.0, 2.5)  # standard deviations that log v may have among columns: alike, similar, anything
 _OTHERS = 0.2  # of the columns may be unlike the rest
@@ -152,7 +152,7 @@ def variance_prior(variance: Vector, sd: Vector) -> Prior:
     Most columns have log v ~ N(m, t²), with every m and t of a grid weighed by how well it fits; others have any.
     """
     if not np.isfinite(sd).all():
-        return np.array([0.0]), np.array([0.0])  # nothing was asked: any size is as good as another
+        return np.array([0.0]), np.array([0.0])  # no answer: any size is equally good
     top = max(float((variance + 4.0 * sd).max()), float(sd.max()))
     grid = np.linspace(np.log(0.01 * np.median(sd)), np.log(top), 120)
     fits = _log_fit(variance[:, None], np.exp(grid), sd[:, None])

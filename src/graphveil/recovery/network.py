@@ -45,7 +45,7 @@ _LEAST_WEIGHT = 0.02
 # effective record a column, they fall with the number of these, down to the finest and from the roughest.
 _FINE, _ROUGH = 1e-3, 3e-3
 _FINEST, _ROUGHEST = 1e-5, 1e-3
-RELIABLE = 2.0  # effective records per column below which single entries say nothing
+RELIABLE = 2.0  # effective records per column below which single entries carry no information
 _CAUTIOUS = 0.5  # κ of the fit to the denoised matrix
 # Shares of the noisy matrix in mixtures with the denoised one, and κ of the fits to them, in units of that share.
 _MIXTURES = ((0.3, (1.2, 0.85, 0.6)), (0.6, (1.5, 1.1)))
@@ -104,7 +104,7 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
 
 
 def _fit_denoised(denoised: Matrix, sd: Matrix) -> Network:
-    """Single entries drown; the denoised matrix still knows the broad shape."""
+    """Noise hides single entries, but the denoised matrix still has the broad shape."""
     return _fit_broad(denoised, sd, _CAUTIOUS, None, _FINEST)
 
 

@@ -34,12 +34,12 @@ _STEP, _SEEN = 1.0 / 64.0, 4.0
 
 
 def rank_query(codebook: Codebook) -> QueryBatch:
-    """What is asked first."""
+    """The first query."""
     return [(CellCounts(np.array(codebook.unscored, dtype=np.float64)), PROTOCOL.ranks_share)]
 
 
 def mu_after_ranks(mu: float) -> float:
-    """What is left of μ."""
+    """The remaining μ."""
     return float(mu * np.sqrt(1.0 - PROTOCOL.ranks_share) * (1.0 - 2.0**-40))
 
 

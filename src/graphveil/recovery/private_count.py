@@ -18,10 +18,10 @@ _SHARE = 0.02
 
 
 def count_query() -> QueryBatch:
-    """What is asked first."""
+    """The first query."""
     return [(RowCount(), _SHARE)]
 
 
 def mu_after_count(mu: float) -> float:
-    """What is left of μ."""
+    """The remaining μ."""
     return float(mu * np.sqrt(1.0 - _SHARE) * (1.0 - 2.0**-40))

@@ -24,7 +24,7 @@ _FINE = np.power(1.25, np.arange(25.0))  # from the lower end of two coarse bins
 
 
 def mu_after_norm(mu: float) -> float:
-    """What is left of μ."""
+    """The remaining μ."""
     return float(mu * np.sqrt(1.0 - PROTOCOL.norm.share) * (1.0 - 2.0**-40))
 
 

@@ -104,7 +104,7 @@ def single_errors(covariance: Vector, fourth: Vector, missing: Vector, unsure: V
     lost = missing * variance  # ℓ v
     errors = PROTOCOL.lost_correlation**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
     errors += (np.maximum.outer(unsure, unsure) * covariance) ** 2
-    np.fill_diagonal(errors, 0.0)  # variances have an account of their own, and no say in correlations
+    np.fill_diagonal(errors, 0.0)  # variances are handled separately and do not enter correlations
     return np.asarray(errors)
 
 

@@ -85,7 +85,7 @@ def released_count(answers: Sequence[Answer]) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class SurveyWeights:
-    """What was released of survey weights, as shares of the largest.
+    """The released numbers about survey weights, as shares of the largest.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ class MergedEvent(PrivacyCost, Record):
 
     @property
     def by_person(self) -> bool:
-        """Whether the sites knew whose row is whose."""
+        """Whether the sites had a person column."""
         return all(site.by_person for site in self.sites)
 
     @property

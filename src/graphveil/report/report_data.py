@@ -26,9 +26,9 @@ __all__ = ["FDR", "LEVEL", "MOST_OUTCOMES", "Content", "Spectrum", "collect_note
 
 
 FDR, LEVEL = 0.1, 0.95
-_EDGES_A_COLUMN, _LEAST_EDGES = 8, 200  # the path ends where there are more: nobody sees anything in them
+_EDGES_A_COLUMN, _LEAST_EDGES = 8, 200  # the path ends at more edges, which would be unreadable
 _NOISE_DRAWS = 9
-MOST_OUTCOMES = 100  # columns with which each is regressed on all others: beyond, nobody reads such a table
+MOST_OUTCOMES = 100  # up to this many columns each is regressed on all others; longer tables would be unreadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Spectrum:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What is shown.
+    """The content of a report.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ __all__ = ["Evaluator"]
 
 
 class Evaluator(Unreleased):
-    """The rows of one release, ready to be asked.
+    """The rows of one release, ready for queries.
 
     Parameters
     ----------

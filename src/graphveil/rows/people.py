@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_ID", "Hasher", "People", "can_be_ids", "draw_points"]
 
 _PRIME = (1 << 61) - 1
-LONGEST_ID = 256  # bytes of an id; whoever has a longer one is nobody
+LONGEST_ID = 256  # bytes of an id; a longer id counts as missing
 _WORDS = 38  # of seven bytes in the longest id, and one for its length
 _NOBODY = (1 << 64) - 1
 _FULL = 0.85  # share of a table that is filled before it grows

@@ -13,7 +13,7 @@ from graphveil.spec.serialization import LATER, Record
 
 __all__ = ["LARGEST_EPSILON", "SEEN", "Forecast", "ForecastPoint"]
 
-LARGEST_EPSILON = 32.0  # beyond, nobody would call it private
+LARGEST_EPSILON = 32.0  # larger values would not count as private
 SEEN = 1.96 + 0.84  # standard deviations at which a two-sided 5% test rejects four times out of five
 _ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
 _LARGEST = 1e100  # what a plan never reaches; a chart has room for it

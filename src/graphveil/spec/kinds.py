@@ -22,7 +22,7 @@ __all__ = ["RANK", "Category", "Kind", "Level", "Number", "Ordinal"]
 Level = str | int | float | bool
 
 _LARGEST = 2.0**490  # of what a cell can be: bounds of a logarithm or a root are far smaller
-_EXACT = 2.0**53  # levels and codes up to this are told apart by their float64
+_EXACT = 2.0**53  # levels and codes up to this are distinct as float64
 _TRANSFORMS: dict[str, Callable[[float], float]] = {"linear": float, "log": math.log, "sqrt": math.sqrt}
 _AS_LEVEL = "level"
 RANK = "rank"

@@ -19,7 +19,7 @@ from graphveil.spec.weight import Weight
 __all__ = ["Columns", "entry_of_kind", "import_codebook", "read_columns", "read_number"]
 
 _ONCE = {"person": "say whose record it is", "group": "make groups", "weight": "hold the weights"}
-_LARGEST_TEXT = 1000  # letters of a label, a unit or a source that somebody types
+_LARGEST_TEXT = 1000  # letters of a label, a unit or a source
 _ANY_BUDGET = Budget(1.0, 1e-6)  # to ask whether a release could be made at all
 
 
