@@ -13,7 +13,7 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def check_memory(n_features: int) -> None:
-    """Refuse more columns than memory has room for their moments."""
+    """Refuse a release whose moments do not fit into memory."""
     needed, there = 8 * _MATRICES * n_features**2, memory_here()
     if needed > there:
         most = int((there / 8 / _MATRICES) ** 0.5)
