@@ -1,4 +1,4 @@
-"""Compiled functions: numba's decorator with one signature each, kept on disk where there is a place for them."""
+"""Compiled functions: numba's decorator with one signature each, cached on disk where possible."""
 
 import os
 from collections.abc import Callable

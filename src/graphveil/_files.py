@@ -1,7 +1,7 @@
-"""Files of graphveil's own: read whole if they are not endless, written whole or not at all.
+"""Input and output of files: read whole if they are not endless, written whole or not at all.
 
-What is written replaces only what it may: nothing, an empty file, or an earlier file of the same kind. Records,
-ledgers, releases that were paid for, devices and folders stay as they are, whatever name was given.
+An output may replace only an empty file or an earlier file of the same kind. Records, ledgers, paid releases, devices
+and folders are never overwritten, whatever name was given.
 """
 
 import os
@@ -21,7 +21,7 @@ except ImportError:  # Windows, which does not let anybody remove a file that is
 __all__ = ["check_output", "read_file", "write_file"]
 
 _EFFECTIVE = os.access in os.supports_effective_ids  # what this process may do, not who started it
-_HEAD = 256  # bytes that tell what a file is
+_HEAD = 256  # bytes that identify the kind of a file
 _SQLITE = b"SQLite format 3\0"
 _LEFT = re.compile(r"\.graphveil-[0-9a-f]{16}")
 _BESIDE = re.compile(r"(.+)-(?:journal|wal|shm|heads)")  # what SQLite and the ledger keep beside a database
@@ -29,7 +29,7 @@ _BESIDE = re.compile(r"(.+)-(?:journal|wal|shm|heads)")  # what SQLite and the l
 
 def read_file(path: "str | os.PathLike[str]", most: int) -> bytes:
     """The content of a regular file of at most ``most`` bytes; a device or a pipe could go on for ever."""
-    # Not to wait for somebody to write into a pipe, before it can be refused.
+    # So that a pipe is refused without waiting for a writer.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)

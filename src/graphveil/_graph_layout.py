@@ -1,4 +1,4 @@
-"""Where the nodes of a network are drawn."""
+"""The layout of networks: positions of the nodes."""
 
 import numpy as np
 from numpy.typing import NDArray

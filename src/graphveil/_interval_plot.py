@@ -1,6 +1,6 @@
-"""Numbers with their intervals as a picture: with matplotlib where it is installed, as SVG where it is not.
+"""Plots of numbers with intervals: with matplotlib if it is installed, as SVG otherwise.
 
-Black on white: a filled point where an interval does not hold zero, an open one where it does.
+Black on white: a filled point if the interval excludes zero, an open one otherwise.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Positive definite matrices: log-determinant, inverse, and whether a matrix is one."""
+"""Positive definite matrices: log-determinant, inverse, and a test of definiteness."""
 
 from typing import Any
 

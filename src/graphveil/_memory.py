@@ -1,4 +1,4 @@
-"""How much memory there is, and what a release of so many columns needs: refused before it is begun."""
+"""Available memory, and what a release needs: too large a release is refused before it starts."""
 
 import os
 import sys
@@ -13,13 +13,13 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def check_memory(n_features: int) -> None:
-    """Refuse more columns than the moments of which fit into memory."""
+    """Refuse a release whose moments do not fit into memory."""
     needed, there = 8 * _MATRICES * n_features**2, memory_here()
     if needed > there:
         most = int((there / 8 / _MATRICES) ** 0.5)
         raise InvalidParameter(
-            f"A release of {n_features:,} columns needs about {needed / 2**30:,.1f} GB of memory, and this process may "
-            f"have {there / 2**30:,.1f}: choose at most {most:,} columns, or run it on a larger machine."
+            f"A release of {n_features:,} columns needs about {needed / 2**30:,.1f} GB of memory, but this process "
+            f"can have only {there / 2**30:,.1f}: choose at most {most:,} columns, or run it on a larger machine."
         )
 
 

@@ -1,6 +1,6 @@
-"""Networks as pictures, several on one layout: with matplotlib where it is installed, as SVG where it is not.
+"""Plots of networks, several on one layout: with matplotlib if it is installed, as SVG otherwise.
 
-Positive edges are full lines, negative ones broken, those of categories, which have no sign, broken by dots, those that
+Positive edges are solid, negative ones dashed, those of categories, which have no sign, dash-dotted, and those that
 could be noise dotted; wider is stronger. So nothing depends on colour.
 """
 

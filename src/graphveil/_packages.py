@@ -1,4 +1,4 @@
-"""Packages that are used where they are installed, and are not installed with this one."""
+"""Optional packages, which are used if they are installed."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["import_package"]
 
 
 def import_package(name: str, method: str) -> Any:
-    """Import a package for a method that cannot do without it; where it is missing, the error says how to get it."""
+    """Import a package that a method needs; if it is missing, the error explains how to install it."""
     try:
         return import_module(name)
     except ImportError:

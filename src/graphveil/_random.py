@@ -1,4 +1,4 @@
-"""Generators for post-processing: simulation from published numbers only, never noise that protects anybody."""
+"""Generators for post-processing: simulation from published numbers only, never the noise of a release."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""BLAS with one thread: where threads of ours share the work, and where a factorisation is too small to share."""
+"""BLAS limited to one thread: where our own threads share the work, or a factorisation is too small to share."""
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache

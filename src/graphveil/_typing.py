@@ -1,4 +1,4 @@
-"""Arrays of floats, named after what they hold."""
+"""Names for arrays of floats, by their content."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,7 +1,7 @@
 """The error tree.
 
-Every message names the parameter, the rule, the offending *parameter* value and what to do next. None holds a value
-of the data, or a number computed from it: an error is published the moment it is raised.
+Every message names the parameter, the rule, the offending *parameter* value and what to do next. None contains a value
+of the data, or a number computed from it: an error counts as published once it is raised.
 
 ::
 
@@ -9,9 +9,9 @@ of the data, or a number computed from it: an error is published the moment it i
     ├── InvalidParameter (ValueError)   an argument breaks its rule
     ├── SourceError (ValueError)        the rows cannot be read: schema, shape or I/O
     │   └── SourceUnavailable           storage or a network failed in a way that may pass: try again later
-    ├── GuaranteeError (ValueError)     what was asked for has no proof, or cannot be kept
+    ├── GuaranteeError (ValueError)     the requested guarantee has no proof, or cannot be kept
     ├── ReleaseFileError (ValueError)   a release file is damaged, foreign or from another version
-    ├── LedgerError (RuntimeError)      the ledger does not know, or does not allow, what was asked for
+    ├── LedgerError (RuntimeError)      the ledger does not know, or does not allow, the request
     │   ├── BudgetExceeded              the release does not fit into what is left
     │   ├── KeyRefused                  the key was used for another request, or its release was lost
     │   ├── LedgerReadOnly              the ledger may not be written
@@ -22,7 +22,7 @@ of the data, or a number computed from it: an error is published the moment it i
         ├── NotConverged                the tolerance could not be certified within the work allowed
         └── UnboundedProblem            no minimiser exists; the certificate comes along
 
-    PrivacyWarning (UserWarning)        the guarantee holds, but says less than one may think
+    PrivacyWarning (UserWarning)        the guarantee holds, but says less than it may seem
     LedgerWarning (UserWarning)         a release was made and charged, but could not be kept under its key
 """
 
@@ -140,7 +140,7 @@ class LedgerFull(LedgerError):
 
 
 class LedgerUnavailable(LedgerError):
-    """The database cannot be reached, its storage fails, or somebody else keeps it locked."""
+    """The database cannot be reached, its storage fails, or another process keeps it locked."""
 
 
 class LedgerDamaged(LedgerError):

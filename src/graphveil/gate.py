@@ -82,7 +82,7 @@ def release(
         function that starts an iteration over them (see *Data sources* in the documentation). With
         :class:`~graphveil.Labels` without a column: a pair ``(rows, labels)``.
     domain, budget : Domain and Budget
-        What a row can be, from public knowledge, and the guarantee to provide.
+        Public facts about the rows, and the guarantee to provide.
     assume_centered : bool, default False
         Assume rows with mean zero, and release no mean. Bounds must contain zero, and scale rows without shifting them.
     adaptive : bool, default True
@@ -91,19 +91,20 @@ def release(
     labels : Labels, optional
         Release class counts and class means too, in one round (``adaptive=False``).
     person, weight : arrays or series, optional
-        Whose row each row is, and its survey weight, where the source has no columns of them; otherwise ``Domain`` has
-        their names. The largest weight is part of the domain in any case.
+        The id of the person of each row, and its survey weight, if the source has no columns for them; otherwise
+        ``Domain`` names the columns. The largest weight is part of the domain in any case.
     by : str or mapping, optional
-        Release each group by itself, for one charge: the name of a :class:`~graphveil.Category` of the domain, or a
+        Release each group separately, for one charge: the name of a :class:`~graphveil.Category` of the domain, or a
         column and its declared levels, ``{"arm": ["A", "B"]}``; with an array, the source is a pair ``(rows, levels)``.
-        Other levels have none. Who is in which group is public, unless ``neighbours="add-remove"`` makes it a secret.
+        Rows with other levels are not used. Group membership is public, unless ``neighbours="add-remove"`` keeps it
+        secret.
     mechanism : {"default", "paper"}
         "paper" is the noise of the paper's Algorithm 1 as printed, for comparison: more, for the same guarantee.
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
     ledger, dataset : Ledger and str, optional
-        Where the release is charged, before noise is drawn, and under which name: :class:`~graphveil.Ledger`, or any
-        object with a method ``charge(dataset, event)``.
+        The ledger to which the release is charged, before noise is drawn, and the name of the account. A
+        :class:`~graphveil.Ledger`, or any object with a method ``charge(dataset, event)``.
     key : str, optional
         A name for this release in the ledger. Called again with the same key and parameters, it returns the stored
         release, reads nothing and charges nothing. Other parameters are an error; other rows are not noticed, since

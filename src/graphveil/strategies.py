@@ -190,6 +190,7 @@ class Strategy:
 def _ids_could_collide(budget: Budget) -> InvalidParameter:
     return InvalidParameter(
         f"epsilon = {format_exact(budget.epsilon)} is too large, or delta = {format_exact(budget.delta)} too small, "
-        "for so many people: the chance that two of their ids are taken for one, times e^epsilon, must be far below "
+        "for so many people: the probability that two of their ids are mistaken for one, times e^epsilon, must be "
+        "far below "
         "delta. Choose a smaller epsilon, or a larger delta."
     )

@@ -181,7 +181,7 @@ def test_a_plan_is_kept_for_the_report(graphveil, released, tmp_path):
     ask = ("plan", "--records", 4000, "--variables", 3, "--epsilon", 2, "--delta", 1e-6)
     said = graphveil(*ask, "-o", "plan.json", "--plot", "plan.html")
     assert said.code == 0, said.text
-    for words in ("noise-free", "would be detected", "To detect 0.1", "← asked"):
+    for words in ("noise-free", "would be detected", "To detect 0.1", "← this plan"):
         assert words in said.out
     forecast = gv.Forecast.from_json((tmp_path / "plan.json").read_text())
     assert forecast.n_samples == 4000

@@ -106,7 +106,7 @@ def test_groups_are_released_for_one_charge_and_compared(graphveil, tmp_path):
     ask = ("release", "t.parquet", "--epsilon", 2, "--delta", 1e-6, "--bounds", "bounds.toml", "--no-ledger")
     ask += ("--by", "ward=1,2,3", "--neighbours", "add-remove", "-o", "hidden.release")  # nobody is in ward 3
     assert "who belongs to which group is secret" in graphveil(*ask, "--json").json["guarantee"]
-    public = graphveil("show", "hidden.release").out.partition("Public anyway")[2].partition("Other releases")[0]
+    public = graphveil("show", "hidden.release").out.partition("Public facts")[2].partition("Other releases")[0]
     assert "names" in public
     assert "number" not in public
     assert "belongs" not in public

@@ -282,5 +282,5 @@ def test_a_release_that_cannot_be_judged_is_still_released(clinic, tmp_path, mon
     said = clinic(*PAID, "-o", "unjudged.release", "--json")
     assert said.code == 0, said.text
     assert said.json["n_eff"] is None
-    assert "could not be judged (ZeroDivisionError)" in said.err
+    assert "could not be assessed (ZeroDivisionError)" in said.err
     assert (tmp_path / "unjudged.release").exists()

@@ -241,9 +241,9 @@ def test_a_partition_may_have_one_row(count):
 
 def test_labels_beside_the_rows_and_batches_are_refused():
     options = CALLS["labels"] | {"labels": gv.Labels(["up"])}
-    with pytest.raises(SourceError, match="must be a column of theirs"):
+    with pytest.raises(SourceError, match="must be a column of the engine's data frame"):
         gv.release(frame(), **options)
-    with pytest.raises(SourceError, match="with no labels beside it"):
+    with pytest.raises(SourceError, match="without separate labels"):
         gv.PrivatePrecision(1.0, 1e-6, bounds=(-9, 9)).partial_fit(dask.array.from_array(ROWS))
 
 

@@ -132,7 +132,7 @@ def check_wrong_schema(session, files, folder):
     ):
         with pytest.raises(SourceError, match=message):
             gv.release(source, **CALLS["adaptive"])
-    with pytest.raises(SourceError, match="must be a column of theirs"):
+    with pytest.raises(SourceError, match="must be a column of the engine's data frame"):
         gv.release(frame, **(CALLS["labels"] | {"labels": gv.Labels(["up"])}))
 
 

@@ -221,7 +221,7 @@ def test_labels(database):
     database.fill({"x": rows[:, 0], "y": rows[:, 1], "label": np.arange(10) % 3 == 0})
     frame["label"] = np.arange(10) % 3 == 0
     assert_same_answers(database, frame, domain, [Moments(2.0)], gv.Labels([False, 1, 2], "label"), adaptive=False)
-    with pytest.raises(SourceError, match="must be a column of theirs"):
+    with pytest.raises(SourceError, match="must be a column of the engine's data frame"):
         gv.release(database.source(), domain=domain, budget=BUDGET, labels=gv.Labels(["a"]), adaptive=False)
 
 

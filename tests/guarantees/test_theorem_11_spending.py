@@ -162,7 +162,7 @@ def test_seeded_releases_are_charged_as_infinite_and_say_so():
 
 def test_ledger_and_dataset_go_together():
     for arguments in ({"ledger": Diary()}, {"dataset": "d"}):
-        with pytest.raises(GraphveilError, match="ledger and dataset go together"):
+        with pytest.raises(GraphveilError, match="ledger and dataset must be given together"):
             gv.release(ROWS, domain=DOMAIN, budget=BUDGET, **arguments, assume_centered=True, adaptive=False)
 
 

@@ -167,8 +167,8 @@ def test_the_sentence_says_that_membership_is_public(table):
         from graphveil.report.privacy_card import privacy_card
 
         card = dict(privacy_card(part).facts)
-        assert f"Who belongs to the group arm = {level} is not hidden" in card["What is not promised"]
-        assert f"who belongs to the group arm = {level}" in card["Public anyway"]
+        assert f"Who belongs to the group arm = {level} is not hidden" in card["What is not guaranteed"]
+        assert f"who belongs to the group arm = {level}" in card["Public facts"]
         assert "of the same group" in card["Against what"]
 
 
@@ -179,8 +179,8 @@ def test_merged_groups_say_that_membership_is_public(table):
     assert "replacing one record by another one of the same group at one of 2 sites" in merged.guarantee
     assert "and who belongs to arm = A, arm = B, are public" in merged.guarantee
     card = dict(privacy_card(merged).facts)
-    assert "Who belongs to the group arm = A or arm = B is not hidden" in card["What is not promised"]
-    assert "who belongs to the group arm = A or arm = B" in card["Public anyway"]
+    assert "Who belongs to the group arm = A or arm = B is not hidden" in card["What is not guaranteed"]
+    assert "who belongs to the group arm = A or arm = B" in card["Public facts"]
     assert "of the same group" in card["Against what"]
 
 
@@ -420,7 +420,7 @@ def test_columns_are_named_by_the_source_or_the_domain(visits, tmp_path):
             ask_people(source, YEARS, domain=unnamed)
     with pytest.raises(SourceError, match="with by, give a pair"):
         ask_people(visits[["x", "y", "year"]].to_numpy(), YEARS, domain=DOMAIN, person=visits["id"])
-    with pytest.raises(SourceError, match="equally many"):
+    with pytest.raises(SourceError, match="must be the number of rows"):
         ask_people((visits[["x", "y"]].to_numpy(), [2020] * 5), YEARS, domain=DOMAIN, person=visits["id"])
 
 
@@ -519,7 +519,7 @@ def test_hidden_groups_are_charged_for_everybody_who_could_be_in_them(visits, hi
         assert "who belongs to this group" in part.guarantee
         assert "is secret" in part.guarantee
         assert "not hidden" not in str(privacy_card(part))
-        assert "who belongs" not in dict(privacy_card(part).facts)["Public anyway"]
+        assert "who belongs" not in dict(privacy_card(part).facts)["Public facts"]
     assert GroupedEvent.from_json(made.event.to_json()) == made.event
     sizes = {"neighbours": "replace", "n_samples": 9, "counts": (4, 5)}
     for forged in ({"counts": (4, 5)}, {"groups_per_person": 3 - several}, sizes | {"counts": None}):

@@ -188,7 +188,7 @@ REFUSED = {
         "differ in augment",
     ),
     "the paper's": (lambda: [other(assume_centered=True, mechanism="paper")] * 2, "paper's noise"),
-    "merged": (lambda: [other(), gv.merge_releases(sites())], "merged already"),
+    "merged": (lambda: [other(), gv.merge_releases(sites())], "already merged"),
     "twice": (lambda: [other()] * 2, "is given twice"),
 }
 

@@ -248,7 +248,7 @@ def test_release_by_person_weighs_people_equally():
 def test_release_by_person_refuses_what_it_cannot_keep():
     rows, ids = visits(2)
     domain = gv.Domain(bounds=(-5, 8))
-    with pytest.raises(SourceError, match="Ids of people and rows must be equally many") as caught:
+    with pytest.raises(SourceError, match="The number of ids must be the number of rows") as caught:
         gv.release(rows, person=ids[:-1], domain=domain, budget=BUDGET)
     assert not any(character.isdigit() for character in str(caught.value)), "the number of rows is secret"
     with pytest.raises(SourceError, match="give the ids beside it"):

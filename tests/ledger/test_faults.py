@@ -237,7 +237,7 @@ def test_a_server_whose_disk_is_full(small_server, no_draw):
             with pytest.raises(psycopg.errors.DiskFull):
                 filled_up(connection, size)
         granted = []
-        with pytest.raises(LedgerFull, match="has no room left"):
+        with pytest.raises(LedgerFull, match="has no space left"):
             charge_on(ledger, granted)
         with pytest.raises(LedgerFull):
             release(ledger, budget=gv.Budget(0.01, 1e-6))
@@ -565,7 +565,7 @@ def test_a_server_in_another_encoding(encoded):
         wide = "ж" * 150
     else:
         wide = "😀"
-    with pytest.raises(LedgerError, match="cannot keep this name in its encoding"):
+    with pytest.raises(LedgerError, match="cannot store this name in its encoding"):
         ledger.create(wide, gv.Budget(1.0, 1e-6))
     ledger.verify()
 

@@ -146,7 +146,7 @@ TAMPERING = {
 @pytest.mark.parametrize("what", TAMPERING)
 def test_verify_shows(ledger, what):
     tamper(ledger, TAMPERING[what](ledger))
-    with pytest.raises(LedgerDamaged, match="is not as written"):
+    with pytest.raises(LedgerDamaged, match="is not intact"):
         ledger.verify()
     with pytest.raises(LedgerDamaged):
         ledger.export()

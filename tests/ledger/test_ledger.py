@@ -45,7 +45,7 @@ def test_overspending_says_what_is_left_and_what_would_fit(url):
     with pytest.raises(BudgetExceeded) as refused:
         ledger.charge("people", event(1.9))
     message = str(refused.value)
-    assert "'people' may spend epsilon = 2 at delta = 1e-06 in all" in message
+    assert "'people' may spend epsilon = 2 at delta = 1e-06 in total" in message
     assert "asks for epsilon = 1.9" in message
     assert "Spent so far: epsilon = 1.5" in message
     fitting = float(message.rsplit("epsilon = ", maxsplit=1)[-1].split(maxsplit=1)[0])

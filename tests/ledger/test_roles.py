@@ -128,7 +128,7 @@ def test_a_role_that_may_only_append_is_told_who_brings_an_old_ledger_up_to_date
     ledger, spender = with_a_role(postgres, "spender", *SPENDER)
     ledger.charge("people", event(0.5))
     ledger._store.write(lambda connection: connection.execute(ledgers.update().values(version=1)))
-    with pytest.raises(LedgerReadOnly, match="let its owner run `graphveil ledger verify` once"):
+    with pytest.raises(LedgerReadOnly, match="ask its owner to run `graphveil ledger verify` once"):
         spender.charge("people", event(0.1))
     ledger.verify()
     spender.charge("people", event(0.1))

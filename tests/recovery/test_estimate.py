@@ -295,10 +295,12 @@ def test_a_release_of_another_recipe_is_refused():
     space = RowSpace.of(item.domain, item.augment, None)
     other = replace(last, query=query, factor=query.unit_factor(space, item.n_samples))  # else it contradicts itself
     for rounds in ((*item.answers[:at], other, *item.answers[at + 1 :]), item.answers[:-1]):
-        with pytest.raises(gv.exceptions.InvalidParameter, match=r"another one made it \(\d.*Recover it with that one"):
+        with pytest.raises(
+            gv.exceptions.InvalidParameter, match=r"another version made it \(\d.*Recover it with that version"
+        ):
             gv.recover(replace(item, answers=rounds))
     for versions in ({}, item.versions | {"recipe": "4"}):
-        with pytest.raises(gv.exceptions.InvalidParameter, match="do not follow the recipe of this version"):
+        with pytest.raises(gv.exceptions.InvalidParameter, match="do not follow the protocol of this version"):
             gv.recover(replace(item, versions=versions))
 
 

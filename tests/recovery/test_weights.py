@@ -120,8 +120,8 @@ def test_a_reader_is_told():
     card = privacy_card(made)
     assert card.headline == made.guarantee
     facts = dict(card.facts)
-    assert "the largest weight of a record, 4, as declared" in facts["Public anyway"]
-    assert "the largest weight" in facts["What the publisher vouches for"]
+    assert "the largest weight of a record, 4, as declared" in facts["Public facts"]
+    assert "the largest weight" in facts["What the publisher is responsible for"]
     assert "the total weight of the records" in facts["What was released"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
@@ -142,7 +142,7 @@ def test_files_keep_weights_and_a_file_without_its_total_is_refused(made):
     for name, value in vars(made).items():
         object.__setattr__(forged, name, value)
     object.__setattr__(forged, "answers", made.answers[1:])
-    with pytest.raises(InvalidParameter, match="asks first what the weights add up to"):
+    with pytest.raises(InvalidParameter, match="must be the total weight"):
         forged.__post_init__()
     with pytest.raises(InvalidParameter, match="weighted records, which cannot be merged yet"):
         gv.merge_releases([made, made])

@@ -53,8 +53,8 @@ STEP, EVENT = ("rounds", -1, "step"), ("event",)
 CONTRADICTIONS = {
     "charged less than the rounds cost": ((*EVENT, "mu"), lambda mu: 0.5 * mu, "cost more than was charged"),
     "charged no lattice": ((*EVENT, "eta"), lambda eta: 0.0, "cost more than was charged"),
-    "charged more than the budget": ((*EVENT, "mu"), lambda mu: 50.0 * mu, "within the budget"),
-    "a smaller budget": ((*EVENT, "budget", "epsilon"), lambda epsilon: 0.2 * epsilon, "within the budget"),
+    "charged more than the budget": ((*EVENT, "mu"), lambda mu: 50.0 * mu, "within its requested budget"),
+    "a smaller budget": ((*EVENT, "budget", "epsilon"), lambda epsilon: 0.2 * epsilon, "within its requested budget"),
     "an event for other people": ((*EVENT, "rows_per_person"), lambda k: k + 1, "a person's rows"),
     "a domain for other people": (("domain", "rows_per_person"), lambda k: k + 1, "a person's rows"),
     "a smaller cost of a round": ((*STEP, "mu"), lambda mu: 0.5 * mu, "as large as its sensitivity"),

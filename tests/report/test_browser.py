@@ -408,7 +408,7 @@ def test_few_variables(visit, keep, p):
 
 def test_a_release_that_says_nothing(visit, nothing, keep):
     page = visit(report_html(nothing))
-    assert "could have been made by the noise" in page.locator(".notes").inner_text()
+    assert "could be noise" in page.locator(".notes").inner_text()
     assert edges(page) == page.locator("#network path.unsure").count()
     assert page.get_by_role("button", name="from", exact=True).count() == 0
     keep(page, "nothing", full_page=True)

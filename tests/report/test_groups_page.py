@@ -66,8 +66,8 @@ def test_what_differs_is_what_compare_finds(groups, html):
 
 def test_the_card_is_of_all_groups_together(groups):
     card = dict(privacy_card(groups).facts)
-    assert "who belongs to the group arm = A or arm = B &" in card["Public anyway"]
-    assert "3,000 and 3,000" in card["Public anyway"]
+    assert "who belongs to the group arm = A or arm = B &" in card["Public facts"]
+    assert "3,000 and 3,000" in card["Public facts"]
     assert groups.checksum in card["Fingerprint"]
     assert "of the same group" in card["Against what"]
 
@@ -99,7 +99,7 @@ def test_names_are_text_and_nothing_else():
 def test_groups_without_intervals_say_why():
     html = report_html(released(["A", "B"], columns=[f"x{k}" for k in range(8)], n=200, budget=gv.Budget(0.2, 1e-6)))
     assert "No partial correlations are compared" in html
-    assert "Every edge could have been made by the noise" in html
+    assert "Every edge could be noise" in html
 
 
 def test_a_forecast_is_of_one_release(groups, forecast):

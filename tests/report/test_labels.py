@@ -40,7 +40,7 @@ def test_the_report_has_labels_and_sources(tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert "HbA1c (%)" in page
     assert "laboratory manual, p. 12" in page
-    assert "1 of 3 variables say how they are known" in page
+    assert "with a source for 1 of 3 variables" in page
 
 
 def test_a_category_is_one_node_of_the_report():

@@ -107,11 +107,11 @@ def test_the_card_says_what_is_promised(insurance):
     assert card.headline == insurance.guarantee
     assert "however many there are" in facts["Who is protected"]
     assert "all records of one person" in facts["Against what"]
-    assert "5,912" in facts["Public anyway"]
+    assert "5,912" in facts["Public facts"]
     assert facts["Seeded"].startswith("No.")
     assert "0.2366" in facts["Other releases"]
-    assert "everybody has one id" in facts["What the publisher vouches for"]
-    assert "a family" in facts["What is not promised"]
+    assert "everybody has one id" in facts["What the publisher is responsible for"]
+    assert "a family" in facts["What is not guaranteed"]
     assert insurance.checksum in facts["Fingerprint"]
     html = report_html(insurance)
     assert (
@@ -124,7 +124,7 @@ def test_the_card_says_how_many_records_a_person_may_have():
     made = gv.release(np.zeros((500, 2)), domain=domain, budget=gv.Budget(1.0, 1e-6), adaptive=False)
     facts = dict(privacy_card(made).facts)
     assert "more than 5" in facts["Who is protected"]
-    assert "more than 5 records" in facts["What the publisher vouches for"]
+    assert "more than 5 records" in facts["What the publisher is responsible for"]
 
 
 def test_guesses_are_bounded_as_in_the_theory(insurance):
@@ -163,7 +163,7 @@ def test_a_release_that_says_nothing_is_shown_as_that(nothing):
     assert content.intervals.smallest_edge is None
     assert not content.sure.any()
     html = report_html(nothing)
-    assert "Every edge could have been made by the noise" in html
+    assert "Every edge could be noise" in html
     assert "edges are not reliable" in html
     assert payload(html)["lower"] is None
 
@@ -214,6 +214,6 @@ def test_the_card_of_several_sites_counts_all_of_them():
     facts = dict(privacy_card(gv.merge_releases(parts)).facts)
     one = dict(privacy_card(parts[0]).facts)["What was released"]
     assert int(facts["What was released"].split()[0]) == 2 * int(one.split()[0]) > 0
-    assert "2,000 and 4,000" in facts["Public anyway"]
+    assert "2,000 and 4,000" in facts["Public facts"]
     assert "1 or 2 records (depending on the site), at one of the 2 sites" in facts["Who is protected"]
-    assert "2 sites, each with a release and a charge of its own" in facts["Mechanism"]
+    assert "2 sites, each with its own release and charge" in facts["Mechanism"]

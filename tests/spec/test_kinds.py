@@ -35,7 +35,7 @@ from graphveil.spec.kinds import Kind
         (lambda: gv.Category([1, 2**60]), "levels must be"),
         (lambda: gv.Category(["a", "b\n"]), "printable"),
         (lambda: gv.Category(["a", "b"], missing=["c"]), "missing must be"),
-        (lambda: gv.Ordinal([1, 3, 2]), "numbers that rise"),
+        (lambda: gv.Ordinal([1, 3, 2]), "increasing numbers"),
         (lambda: gv.Ordinal([1, 2], missing="level"), "missing must be"),
         (lambda: gv.Domain({"a": 3}), "a mapping of column names to pairs"),
         (lambda: gv.Domain({"a": 3, "b": gv.Number(0, 1)}), "column 'a' must be a pair"),

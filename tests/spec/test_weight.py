@@ -71,10 +71,10 @@ def test_rows_collected_batch_by_batch_have_no_weights():
 
 
 BESIDE = {
-    "weight needs the largest that counts": (gv.Domain(bounds=(-1, 1)), np.ones(30)),
+    "weight needs the largest weight that counts": (gv.Domain(bounds=(-1, 1)), np.ones(30)),
     "An array has no column of weights": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), None),
-    "Weights and rows must be equally many": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), np.ones(31)),
-    "Weights and rows must be equally many.": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), np.ones(29)),
+    "The number of weights must be the number of rows": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), np.ones(31)),
+    "The number of weights must be the number of rows.": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), np.ones(29)),
     "weight must have 1 dimension": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), np.ones((30, 1))),
     "must hold real numbers": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), np.array(["1"] * 30)),
     "weight is a list": (gv.Domain(bounds=(-1, 1), weight=WEIGHT), [1.0] * 30),
@@ -91,7 +91,7 @@ def test_weights_beside_rows_that_cannot_be_read_are_refused_before_anything_is_
 def test_a_database_has_no_weights_yet():
     source = gv.sql("nowhere.duckdb", "select 1 as a, 2 as w")
     domain = gv.Domain({"a": (0, 1)}, weight=WEIGHT)
-    with pytest.raises(SourceError, match="has no weights yet"):
+    with pytest.raises(SourceError, match="does not support weights yet"):
         gv.release(source, domain=domain, budget=BUDGET, ledger=NoLedger(), dataset="d")
 
 

@@ -29,8 +29,8 @@ def enter_columns(page):
         page.get_by_label(f"Upper bound of {name}").fill(str(high))
         page.get_by_label(f"How do you know what {name} can hold").fill("codebook")
     page.get_by_label("Use name as").select_option("out")
-    page.get_by_label("The most records").fill("1")
-    page.get_by_role("button", name="These are the columns").click()
+    page.get_by_label("The largest number of records").fill("1")
+    page.get_by_role("button", name="Use these columns").click()
     at(page, "budget")
 
 
@@ -45,7 +45,7 @@ def enter_budget(page, people="4000"):
 
 
 def confirm(page):
-    page.get_by_role("button", name="Go on to the release").click()
+    page.get_by_role("button", name="Continue to the release").click()
     at(page, "release")
     page.get_by_label("Type the name").fill("patients-2026")
 
@@ -65,7 +65,7 @@ def test_a_newcomers_path(studio, visit, table, keep, capfd):
     page.get_by_label("File", exact=True).fill(str(table))
     page.get_by_role("button", name="Read the column names").click()
     at(page, "columns")
-    page.get_by_role("button", name="These are the columns").click()
+    page.get_by_role("button", name="Use these columns").click()
     expect(page.locator("#columns .error")).to_contain_text("must be a number")
     enter_columns(page)
     expect(page.locator("#smallest")).to_have_text("…")
@@ -78,7 +78,7 @@ def test_a_newcomers_path(studio, visit, table, keep, capfd):
     assert float(page.locator("#smallest").inner_text()) < smallest
     page.get_by_label("ε", exact=True).fill("1")
     expect(page.locator("#guess")).to_have_text("54.8%")
-    assert page.get_by_role("img", name=re.compile("would be seen")).count() == 1
+    assert page.get_by_role("img", name=re.compile("would be detected")).count() == 1
     keep(page, f"budget-{table.suffix[1:]}")
     enter_budget(page)
     assert "--epsilon 1" in page.locator("#command").inner_text()
@@ -142,7 +142,7 @@ def test_reloads_and_double_clicks_charge_once(studio, visit, tmp_path, go_on):
     see_report(page)
     assert opened.charges == 1
     page.locator("#review .change").click()
-    page.get_by_role("button", name="Go on to the release").click()
+    page.get_by_role("button", name="Continue to the release").click()
     expect(page.locator("#charge")).to_contain_text("nothing is charged")
     page.get_by_label("Type the name").fill("patients-2026")
     page.get_by_role("button", name="Show it again").click()
@@ -177,7 +177,7 @@ def test_the_keyboard_is_enough(studio, visit, tmp_path):
         page.keyboard.type(str(high))
     tab_to(page, "Use name as")
     page.keyboard.press("End")
-    tab_to(page, "The most records")
+    tab_to(page, "The largest number of records")
     page.keyboard.type("1")
     page.keyboard.press("Enter")
     at(page, "budget")
@@ -201,7 +201,7 @@ def test_the_keyboard_is_enough(studio, visit, tmp_path):
     assert outline != "none", "the focus is seen"
     page.keyboard.press("Enter")
     at(page, "review")
-    tab_to(page, "Go on to the release")
+    tab_to(page, "Continue to the release")
     page.keyboard.press("Enter")
     at(page, "release")
     tab_to(page, "Type the name")
@@ -222,7 +222,7 @@ def test_paste_import_and_rehearse(studio, visit, tmp_path, go_on_rehearsing):
     page = visit(studio(write_table(tmp_path / "patients.csv", 50)))
     at(page, "columns")
     page.get_by_text("Paste from a spreadsheet").click()
-    page.get_by_label("One line for each column").fill(
+    page.get_by_label("One line per column").fill(
         "column\tfrom\tto\nAge\t0\t110\tlaw of nature\nweight\t0\t300\nbmi\t10,5\t60"
     )
     page.get_by_role("button", name="Fill in the table").click()
@@ -235,7 +235,7 @@ def test_paste_import_and_rehearse(studio, visit, tmp_path, go_on_rehearsing):
     expect(page.get_by_label("Lower bound of systolic")).to_have_value("60")
     expect(page.locator("#filled")).to_contain_text("does not say what they can hold: bmi.")
     expect(page.get_by_label("Use name as")).to_have_value("person")
-    assert page.get_by_label("The most records").is_disabled()
+    assert page.get_by_label("The largest number of records").is_disabled()
     page.get_by_role("button", name="More about systolic").click()
     page.get_by_label("Label of systolic").fill("Systolic pressure")
     page.get_by_label("Unit of systolic").fill("mmHg")
@@ -255,9 +255,9 @@ def test_paste_import_and_rehearse(studio, visit, tmp_path, go_on_rehearsing):
         },
         person="name",
     )
-    page.get_by_role("button", name="These are the columns").click()
+    page.get_by_role("button", name="Use these columns").click()
     at(page, "budget")
-    expect(page.locator("#columns .summary")).to_contain_text("people are told apart by name")
+    expect(page.locator("#columns .summary")).to_contain_text("people are identified by name")
     page.get_by_label("About how many people").fill("400")
     expect(page.locator("#guess")).to_have_text("54.8%")  # the forecast has come: from now on nothing is cleared
     rehearse = page.get_by_role("button", name="Rehearse on simulated records")
@@ -282,9 +282,9 @@ def test_every_step_is_readable(studio, visit, keep, tmp_path, width, scheme):
     opened.ledger.create("patients-2026", gv.Budget(3.0, 1e-6))
     page = visit(opened, width=width, color_scheme=scheme)
     for step, button in [
-        ("columns", "These are the columns"),
+        ("columns", "Use these columns"),
         ("budget", "Use this budget"),
-        ("review", "Go on to the release"),
+        ("review", "Continue to the release"),
         ("release", None),
     ]:
         at(page, step)
@@ -305,10 +305,10 @@ def test_the_demo_shows_the_answer_beside(visit, tmp_path, keep):
     thread.start()
     try:
         page = visit(Studio(server.url, tmp_path))
-        page.get_by_role("button", name="These are the columns").click()
+        page.get_by_role("button", name="Use these columns").click()
         expect(page.locator("#n-eff")).not_to_have_text("…")
         page.get_by_role("button", name="Use this budget").click()
-        page.get_by_role("button", name="Go on to the release").click()
+        page.get_by_role("button", name="Continue to the release").click()
         page.get_by_label("Type the name").fill("health insurance study")
         page.get_by_role("button", name="Release and charge").click()
         at(page, "report")

@@ -1,4 +1,4 @@
-"""The attacker knows the code, every parameter and both data sets: all but which of the two was released."""
+"""The attacker knows the code, every parameter and both data sets, but not which of the two was released."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

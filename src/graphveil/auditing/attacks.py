@@ -1,7 +1,7 @@
-"""Ways to guess from a release whether the record was there. Each is fixed before the runs that it is judged by.
+"""Ways to guess from a release whether the record was there. Each is fixed before the runs on which it is tested.
 
-The first knows the declared law and needs no training. The others know nothing and learn from the first half of the
-runs: they find what nobody thought of. A score above a threshold means "the record was there".
+The first knows the declared distribution and needs no training. The others learn from the first half of the runs and
+find unexpected leaks. A score above a threshold means "the record was there".
 """
 
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def strength(attack: str, without: AttackObservations, within: AttackObservation
 
 
 def _best_threshold(low: Vector, high: Vector, alpha: float) -> float:
-    """Where the runs that were learnt from would prove most."""
+    """The threshold at which the training runs would prove the largest bound."""
     both = np.sort(np.concatenate([low, high]))
     candidates = np.unique(both[:: max(1, len(both) // _THRESHOLDS)])
     hits = len(high) - np.searchsorted(np.sort(high), candidates, side="right")
@@ -70,7 +70,7 @@ def _best_threshold(low: Vector, high: Vector, alpha: float) -> float:
 def _direction(without: AttackObservations, within: AttackObservations) -> Score:
     """The direction in which the runs differ most for their scatter (Fisher): finds noise too small or dependent."""
     scale = np.vstack([without.numbers, within.numbers]).std(axis=0)
-    scale[scale == 0.0] = 1.0  # a number that never changes says nothing
+    scale[scale == 0.0] = 1.0  # a number that never changes carries no information
     low, high = without.numbers / scale, within.numbers / scale
     spread = np.atleast_2d(np.cov(low.T) + np.cov(high.T)) / 2.0
     # A tiny ridge: where noise vanishes in a direction the weight becomes huge, not infinite.

@@ -1,7 +1,7 @@
 """Worst-case neighbours: two data sets that differ in one person and move what is released as far as the proofs allow.
 
 Each pair is where the inequality of a proof is an equality, or nearly. Values lie far outside of the bounds wherever
-the proof does not need them inside, so that a clip that is skipped on any path shows.
+the proof does not need them inside, so that clipping that is skipped on any path is detected.
 """
 
 import math
@@ -107,7 +107,7 @@ def _spread(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 
 def _person(row: list[float], m: int, others: int = 1, *, present: bool = True) -> KnownRows:
-    """Somebody with m rows, all the same, and others with one row of zeros each; or the others alone."""
+    """A person with m identical rows and others with one row of zeros each; or the others alone."""
     rows = np.vstack([np.tile(row, (m if present else 0, 1)), np.zeros((others, len(row)))])
     return KnownRows(rows, people=np.append(np.zeros(m if present else 0, np.int64), np.arange(1, others + 1)))
 

@@ -1,4 +1,4 @@
-"""What an audit found."""
+"""The result of an audit."""
 
 import math
 from dataclasses import dataclass
@@ -24,11 +24,12 @@ class Audit:
     mu_low : float
         A lower bound on its cost, proved by the attack.
     largest_mu : float
-        What perfect guesses in this many runs would have proved. Below ``claimed_mu``, the audit could not fail.
+        The bound that perfect guesses in this many runs would have proved. If it is below ``claimed_mu``, the audit
+        could not fail.
     confidence : float
-        The probability with which ``mu_low`` is below the truth, whatever the truth is, is at least this.
+        ``mu_low`` is below the truth with at least this probability.
     attack : str
-        The attack that proved most.
+        The attack that proved the largest bound.
     runs : int
         Releases of each of the two data sets.
     """
@@ -51,10 +52,10 @@ class Audit:
     def verdict(self) -> str:
         """The outcome in words. An audit can find a fault; it cannot prove that there is none."""
         if self.broken:
-            return "BROKEN: neighbours can be told apart better than claimed"
+            return "BROKEN: neighbours can be distinguished better than claimed"
         if self.largest_mu <= self.claimed_mu:
             most = format_round_up(self.largest_mu, 3)
-            return f"cannot tell: so few runs prove no more than μ = {most}, whatever the attack finds"
+            return f"inconclusive: so few runs cannot show more than μ = {most}, whatever the attack finds"
         return f"not broken; the attack reaches {math.floor(100 * self.mu_low / self.claimed_mu)}% of the claim"
 
     def __repr__(self) -> str:

@@ -18,18 +18,18 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
     """Try to break the guarantee of :func:`graphveil.release` as installed on this machine.
 
     Two data sets that differ in one record, chosen so that the proofs' inequalities are equalities, are released again
-    and again. An attacker who knows everything but which of the two it is guesses from each release, and the guesses
-    prove a lower bound
+    and again. An attacker who knows everything except which of the two was released guesses from each release. The
+    guesses prove a lower bound
 
         μ_low = Φ⁻¹(TPR_low) − Φ⁻¹(FPR_up)
 
-    on what the release costs. Above the claim, the guarantee is broken. Far below the claim, the attack is weak or the
-    runs are too few: for ``"orthogonal"``, 20,000 runs per side reach more than 85% of the claim at ε = 4.
+    on the cost of the release. If it is above the claim, the guarantee is broken. If it is far below, the attack is
+    weak or the runs are too few: for ``"orthogonal"``, 20,000 runs per side reach more than 85% of the claim at ε = 4.
 
     Parameters
     ----------
     budget : Budget
-        The guarantee to attack. Large ones need fewer runs.
+        The guarantee to attack. Larger ε needs fewer runs.
     pair : str, default "orthogonal"
         Which neighbouring data sets, and which kind of input: "orthogonal", "vanishing", "missing", "one column", "long
         rows", "huge rows", "two rows a person", "mean", "labels", "people", "adaptive people", "weights", "added",
@@ -51,7 +51,7 @@ def audit(budget: Budget, *, pair: str = "orthogonal", runs: int = 20_000, confi
     Four attacks use the same runs: the likelihood ratio under the declared law, over all rounds; and three that learn
     from the first half of the runs and are tested on the second: a direction, the low bits of the floats, and repeated
     numbers. Noise comes from the operating system, as in every private release: an audit of seeded noise would say
-    nothing about it. The records are made up, so nothing is charged to any ledger.
+    nothing about it. The records are simulated, so nothing is charged to any ledger.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What commands are given: numbers, files to read, files to write."""
+"""Arguments of commands: numbers, files to read, files to write."""
 
 import os
 import re
@@ -60,7 +60,7 @@ def require_file(path: Path) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file that people write; ``UnicodeDecodeError`` where it is none."""
+    """The text of a file that people write; ``UnicodeDecodeError`` if it is not text."""
     from graphveil._files import read_file
 
     try:
@@ -70,7 +70,7 @@ def read_text(path: Path) -> str:
 
 
 def require_writable(path: Path, like: "re.Pattern[bytes] | None" = None) -> Path:
-    """``path``, if writing there loses nothing: asked before anything is spent on what goes into it."""
+    """``path``, if writing there loses nothing; checked before anything is spent."""
     from graphveil._files import check_output
 
     path = require_named_file(path)
@@ -91,7 +91,7 @@ def expand_home(path: Path) -> Path:
 
 
 def split_columns(given: str, names: tuple[str, ...]) -> list[str]:
-    """Names between commas; a name that has a comma itself is found where it is one of the columns."""
+    """Names between commas; a name that contains a comma is found if it is one of the columns."""
     found, rest = [], given.split(",")
     while rest:
         longest = next((k for k in range(len(rest), 0, -1) if ",".join(rest[:k]).strip() in names), 1)

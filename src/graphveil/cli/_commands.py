@@ -1,4 +1,4 @@
-"""The list of verbs, and how they are called."""
+"""The list of commands, and how they are called."""
 
 import os
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ from graphveil.cli.studio import studio
 __all__ = ["app", "call"]
 
 _EPILOG = (
-    "Exit codes: 0 done; 1 refused, 2 wrong usage, 3 no budget left, 4 an audit or a check of a ledger failed: nothing "
-    "was charged, and again it would end the same; 5 released, but saved elsewhere; 6 charged and lost; 70 a bug; 75 "
-    "the ledger, the storage or the network is away, try later; 130, 143 interrupted."
+    "Exit codes: 0 done; 1 refused, 2 wrong usage, 3 no budget left, 4 an audit or a ledger check failed: nothing was "
+    "charged, and running it again gives the same result; 5 released, but saved elsewhere; 6 charged and lost; 70 a "
+    "bug; 75 the ledger, the storage or the network is unavailable, try again later; 130, 143 interrupted."
 )
 
 _ONE_SOURCE = " Several files are one source: give their folder, or a pattern in quotes, such as 'visits/*.parquet'."
@@ -91,11 +91,11 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _explain_refusal(error: Any, *, as_json: bool) -> int:
-    """Say what went wrong before a verb began: mostly a mistake in how it was called."""
+    """Say what went wrong before a command began: mostly a mistake in how it was called."""
     if not hasattr(error, "format_message"):
         return refuse(as_json, *explain_failure(error))
     said, context = error.format_message(), getattr(error, "ctx", None)
-    if not said:  # nothing was asked for, and the help has been shown
+    if not said:  # no command was given, and the help has been shown
         return USAGE
     path = context.command_path if context is not None else "graphveil"
     hint = _ONE_SOURCE if "unexpected extra argument" in said and _reads_records(context) else ""

@@ -59,7 +59,7 @@ def explain_failure(error: BaseException, *, charged: bool = False) -> tuple[str
     kind, message, code = _classify(error)
     if not charged:
         return kind, f"{message} Nothing was charged." if kind == _STOPPED else message, code
-    lost = "The release was charged, or may have been, and is lost. Do not run it again before you have looked at"
+    lost = "The release was charged, or may have been, and is lost. Do not run it again before you have checked"
     return kind, f"{message} {lost} `graphveil ledger history`.", LOST
 
 

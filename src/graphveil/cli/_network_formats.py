@@ -32,7 +32,7 @@ _GRAPHML = (
 
 @dataclass(frozen=True, eq=False)
 class FittedNetwork:
-    """What is written.
+    """The content of the file.
 
     Attributes
     ----------

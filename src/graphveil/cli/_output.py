@@ -1,7 +1,7 @@
-"""How commands speak: to people on a terminal, to scripts as JSON, about mistakes in one sentence.
+"""Output of commands: text on a terminal, JSON for scripts, errors in one sentence.
 
-What is said does not decide how a command ends, once what it was asked for is done: a terminal of another encoding, a
-full disk or a reader who has gone cost words, not a release that was paid for.
+Once a command has done its work, output does not decide how it ends: a terminal of another encoding, a full disk or a
+reader that has exited may lose messages, but not a release that was paid for.
 """
 
 import codecs
@@ -44,7 +44,7 @@ def open_streams() -> None:
 
 
 def _encode_in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """What stands for letters that the terminal does not have."""
+    """ASCII replacements for letters that the terminal does not have."""
     assert isinstance(error, UnicodeEncodeError)
     return "".join(_ASCII.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
 

@@ -1,4 +1,4 @@
-"""`graphveil audit`: try to break the guarantee, on this machine."""
+"""`graphveil audit`: attack the guarantee on this machine."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ def audit(
     runs: Annotated[int, WholeNumber(help="Releases of each of the two data sets.")] = 2000,
     as_json: AsJson = False,
 ) -> None:
-    """Attack the installed code with made-up records; exit code 4 if the guarantee is broken.
+    """Attack the installed code with simulated records; exit code 4 if the guarantee is broken.
 
     Example: graphveil audit --epsilon 4 --runs 2000
     """
@@ -30,7 +30,7 @@ def audit(
     from graphveil.spec.budget import Budget
     from graphveil.spec.rounding import format_round_down, format_round_up
 
-    with progress_bar("Releasing neighbours and guessing which", as_json):
+    with progress_bar("Releasing neighbours and guessing which is which", as_json):
         found = play(Budget(epsilon, delta), pair=pair, runs=runs)
     facts = {
         "pair": found.pair,
@@ -49,6 +49,6 @@ def audit(
         f"Claimed: μ = {claimed}. Shown by the best attack ({found.attack}, {runs:,} runs per side): "
         f"μ ≥ {shown}, {100 * found.confidence:g}% sure.\nVerdict: {found.verdict}."
     )
-    emit(as_json, facts, lambda out: echo(out, said), kept=found.broken)  # then the exit code says it
+    emit(as_json, facts, lambda out: echo(out, said), kept=found.broken)  # the exit code then reports it
     if found.broken:
         raise typer.Exit(BROKEN)

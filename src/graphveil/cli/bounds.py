@@ -1,4 +1,4 @@
-"""`graphveil bounds`: what each column can be, in a file that a person fills in from public knowledge."""
+"""`graphveil bounds`: the ranges of the columns, in a file that a person fills in from public knowledge."""
 
 import os
 from pathlib import Path
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["Header", "bounds", "check_names", "read_domain"]
 
 _HEAD = """\
-# What each column can be: the smallest and the largest value, from a codebook or common sense.
+# The smallest and the largest value that each column can take, from a codebook or common sense.
 # NEVER from the data: bounds that were looked up in the records void the guarantee.
-# Replace every "?"; delete the columns that are not to be released.
+# Replace every "?"; delete the columns that should not be released.
 
-# The most records that any one person has. Several visits are several records: 1 only if everybody has one.
-# Or, better, the column that says whose record it is (it is not released): person = "patient_id"
+# The largest number of records of any person. Several visits are several records: 1 only if everybody has one.
+# Or, better, name the column that identifies the person (it is not released): person = "patient_id"
 rows_per_person = "?"
-# If being in the table is itself a secret, and with it how many people there are: neighbours = "add-remove"
+# If membership in the table and the number of people are secret: neighbours = "add-remove"
 # If records have survey weights, their column and the largest that counts: weight = { column = "w", largest = 10 }
 
 [bounds]
@@ -67,7 +67,7 @@ def template(
     lines += [f"# {toml_key(name)}: not numbers" for name in left_out]
     write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
     facts = {"template": str(output), "columns": columns, "left_out": left_out}
-    asked = "Enter what each can be, from public knowledge, and how many records one person may have."
+    asked = "Enter the range of each from public knowledge, and how many records one person may have."
     said = f"Fill in {output}: {len(columns)} columns. {asked}"
     emit(as_json, facts, lambda out: echo(out, said), kept=True)
 
@@ -80,8 +80,7 @@ def read_domain(
 ) -> "Domain":
     """The domain that a filled-in file describes.
 
-    ``person``, the column that says whose record it is, ``neighbours`` and ``weight`` count more than what the file
-    says.
+    ``person``, the column that identifies the person, ``neighbours`` and ``weight`` take precedence over the file.
     """
     from graphveil.exceptions import InvalidParameter
     from graphveil.spec.domain import Domain
@@ -94,12 +93,12 @@ def read_domain(
 
 
 def check_names(names: list[str], *, header: bool) -> None:
-    """Refuse names that may be values of a first record, of which nothing is repeated, unless they are a ``header``."""
+    """Refuse names that may be values of a first record, without repeating them, unless they are a ``header``."""
     if not header and any(map(looks_like_a_value, names)):
         raise CliError(
             "The name of a column is empty, or looks like a value (a number, a date, a word such as true or NA), as if "
-            "the first line of the file were a record. Give it a first line with names; if these are names, say so "
-            "with --header."
+            "the first line of the file were a record. Add a first line with names; if these are names, pass "
+            "--header."
         )
     if len(set(names)) < len(names):
-        raise CliError("Two columns of this file have the same name. Give every column a name of its own.")
+        raise CliError("Two columns of this file have the same name. Give every column a unique name.")

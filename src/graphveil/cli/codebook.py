@@ -1,4 +1,4 @@
-"""`graphveil codebook`: what each column holds, in a file that a person fills in from public knowledge."""
+"""`graphveil codebook`: the content of the columns, in a file that a person fills in from public knowledge."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ __all__ = ["codebook"]
 _HEAD = """\
 # What each column holds, from a codebook or common sense.
 # NEVER from the data: bounds or levels that were looked up in the records void the guarantee.
-# Replace every "?"; delete the columns that are not to be released. Examples:
+# Replace every "?"; delete the columns that should not be released. Examples:
 #
 #   age = [0, 110]
 #   hba1c = { low = 3, high = 20, missing = [999], label = "HbA1c", unit = "%", source = "laboratory manual, p. 12" }
@@ -28,14 +28,14 @@ _HEAD = """\
 #   ward = { levels = ["A", "B", "C"], missing = true }
 #   mood = { levels = ["never", "sometimes", "often"], ordered = true }
 
-# The most records that any one person has. Several visits are several records: 1 only if everybody has one.
-# Or, better, the column that says whose record it is (it is not released): person = "patient_id"
+# The largest number of records of any person. Several visits are several records: 1 only if everybody has one.
+# Or, better, name the column that identifies the person (it is not released): person = "patient_id"
 rows_per_person = "?"
 # If records have survey weights, their column and the largest that counts: weight = { column = "w", largest = 10 }
 
 [columns]
 """
-# What a column of each kind is asked; levels of truth values are known.
+# What to fill in for a column of each kind; the levels of booleans are known.
 _ASKED = {
     "number": '["?", "?"]',
     "any": '["?", "?"]',
@@ -74,7 +74,7 @@ def template(
     lines += [f"# {toml_key(name)}: neither numbers nor text" for name in left_out]
     write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
     facts = {"template": str(output), "columns": columns, "left_out": left_out}
-    asked = "Enter what each can be, from public knowledge, and how many records one person may have."
+    asked = "Enter what each can hold from public knowledge, and how many records one person may have."
     emit(as_json, facts, lambda out: echo(out, f"Fill in {output}: {len(columns)} columns. {asked}"), kept=True)
 
 
@@ -83,7 +83,7 @@ def template(
 def check(
     path: Annotated[Path, typer.Argument(metavar="CODEBOOK", help="A codebook: TOML, Frictionless or CSVW.")],
     data: Annotated[str, typer.Argument(help="The records; only names and types are read.")],
-    person: Annotated[str | None, typer.Option("--person", help="The column that says whose record it is.")] = None,
+    person: Annotated[str | None, typer.Option("--person", help="The column that identifies the person.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a codebook against the names and types of the columns. Nothing is spent, and no value is read.
@@ -107,9 +107,9 @@ def check(
         if left:
             echo(out, f"Not described, and not released: {', '.join(left)}.")
         if silent:
-            echo(out, f"No source says how these are known: {', '.join(silent)}.")
+            echo(out, f"No source is given for: {', '.join(silent)}.")
         if domain.weight is not None:
             largest = f"{domain.weight.largest:g}"
-            echo(out, f"Records have weights: to plan, divide their number by {largest} over the mean weight first.")
+            echo(out, f"Records have weights: for a plan, first divide their number by {largest} over the mean weight.")
 
     emit(as_json, facts, show)

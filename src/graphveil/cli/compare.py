@@ -1,4 +1,4 @@
-"""`graphveil compare`: what two groups differ in, for free."""
+"""`graphveil compare`: differences of two groups, for free."""
 
 import json
 import re
@@ -29,16 +29,16 @@ _LIKE = {
 @command
 def compare(
     first: Annotated[Path, typer.Argument(help="A release of one group.")],
-    second: Annotated[Path, typer.Argument(help="A release of another, with the same columns and bounds.")],
+    second: Annotated[Path, typer.Argument(help="A release of another group, with the same columns and bounds.")],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="A .csv or .json file for all differences, or a .svg file for a picture."),
     ] = None,
-    outcome: Annotated[str | None, typer.Option(help="Compare a regression too: the column to explain.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Compare a regression too: the outcome column.")] = None,
     on: Annotated[
-        str | None, typer.Option(help="The columns to explain it by, separated by commas; all others by default.")
+        str | None, typer.Option(help="The explanatory columns, separated by commas; all others by default.")
     ] = None,
-    fdr: Annotated[float, Number(help="False discovery rate at which numbers are said to differ.")] = 0.1,
+    fdr: Annotated[float, Number(help="False discovery rate at which numbers are marked as different.")] = 0.1,
     overlap: Annotated[
         bool, typer.Option("--overlap", help="Somebody may have records in both releases; intervals become wider.")
     ] = False,
@@ -46,8 +46,8 @@ def compare(
 ) -> None:
     """Compare two releases: networks, means, standard deviations, a regression. Free, and needs no records.
 
-    Unless --overlap is given, you state that nobody has records in both. A .svg file shows both networks and what they
-    differ by, on one layout.
+    Unless --overlap is given, you assert that nobody has records in both. A .svg file shows both networks and their
+    differences on one layout.
 
     Example: graphveil compare men.release women.release --outcome bmi --on age -o differences.csv
     """

@@ -1,4 +1,4 @@
-"""`graphveil demo`: the whole job on data that come with the package."""
+"""`graphveil demo`: release, network and report of a bundled data set."""
 
 import itertools
 from pathlib import Path
@@ -24,7 +24,7 @@ def demo(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Release, fit and report on a bundled survey: health insurance, 5,912 people, 20,190 years.
+    """Release, fit and report on a bundled survey: health insurance, 5,912 people, 20,190 person-years.
 
     Example: graphveil demo
     """

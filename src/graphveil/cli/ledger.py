@@ -28,7 +28,7 @@ ledger = typer.Typer(no_args_is_help=True, help="What was spent on each data set
 
 
 def open_ledger(url: str | None) -> "Ledger":
-    """The ledger that was named, or the one where it is when nothing is said."""
+    """The ledger that was named, or the default one."""
     if url is not None and not url.strip():
         raise CliError("--ledger is empty. Name a file or a database, or omit it to use ledger.db in this folder.")
     from graphveil.ledger.ledger import Ledger
@@ -57,7 +57,7 @@ def create(
 
     open_ledger(ledger).create(dataset, Budget(epsilon, delta))
     facts = {"dataset": dataset, "epsilon": epsilon, "delta": delta}
-    said = f"{dataset} may spend (ε, δ) = ({format_exact(epsilon)}, {format_exact(delta)}) in all."
+    said = f"{dataset} may spend (ε, δ) = ({format_exact(epsilon)}, {format_exact(delta)}) in total."
     emit(as_json, facts, lambda out: echo(out, said), kept=True)
 
 
@@ -82,7 +82,7 @@ def show(
 
         from graphveil.spec.rounding import format_exact, format_round_down, format_round_up
 
-        table = Table("data set", "ε in all", "spent", "left", "at δ", "releases", "noise hides")
+        table = Table("data set", "total ε", "spent", "left", "at δ", "releases", "noise hides")
         for row in rows:
             spent = "all (a seeded release)" if row["spent"] is None else format_round_up(row["spent"], 4)
             cells = (
@@ -97,7 +97,7 @@ def show(
             table.add_row(*(Text(one_line(cell)) for cell in cells))
         console.print(table if rows else "No data set yet: graphveil ledger create NAME --epsilon … --delta …")
         if rows:
-            console.print("Releases add up in μ², not in ε: so more is left than the total minus what was spent.")
+            console.print("Releases add up in μ², not in ε, so more is left than the total minus what was spent.")
 
     emit(as_json, {"datasets": rows}, speak)
 
@@ -148,7 +148,7 @@ def verify(
     """
     kept = None if heads is None else _read_heads(heads)
     now = open_ledger(ledger).verify(kept)
-    said = f"{len(now)} data set{'' if len(now) == 1 else 's'}: every line, sum and stored release is as written."
+    said = f"{len(now)} data set{'' if len(now) == 1 else 's'}: every line, sum and stored release is intact."
     emit(as_json, {"heads": now}, lambda out: echo(out, said))
 
 

@@ -1,4 +1,4 @@
-"""`graphveil plan`: what a budget buys, before it is spent."""
+"""`graphveil plan`: forecast what to expect from a budget."""
 
 import re
 from pathlib import Path
@@ -19,8 +19,8 @@ __all__ = ["plan"]
 
 _BAR = 28
 _RECORDS = (
-    "Number of records; of people, where a column tells whose they are. With survey weights, divided by the largest "
-    "weight over the mean one."
+    "Number of records, or of people with a person column. With survey weights, divide it by the largest weight over "
+    "the mean weight."
 )
 _OPTIONS = {"n": "--records", "p": "--variables"}  # where the command line has another name for a parameter
 _FORECAST = re.compile(rb'\{"bounds_in_sd": ')
@@ -32,16 +32,16 @@ def plan(
     variables: Annotated[int, WholeNumber(help="Number of columns.")],
     epsilon: Annotated[float, Number(help="ε that would be spent.")],
     delta: Annotated[float, Number(help="δ that would be spent.")],
-    rows_per_person: Annotated[int, WholeNumber(help="The largest number of records that one person has.")] = 1,
+    rows_per_person: Annotated[int, WholeNumber(help="The largest number of records of one person.")] = 1,
     bounds_in_sd: Annotated[
         float, Number(help="Half the width of the bounds, in standard deviations of a column.")
     ] = 4.0,
     neighbours: Annotated[
-        str, typer.Option(help='What is hidden: "replace", a person\'s records, or "add-remove", being among them too.')
+        str, typer.Option(help='"replace" protects the records of a person, "add-remove" membership in the table too.')
     ] = "replace",
     target: Annotated[float, Number(help="A partial correlation that should be detected.")] = 0.1,
     rehearse: Annotated[
-        bool, typer.Option("--rehearse", help="Make the release of simulated records, which takes seconds.")
+        bool, typer.Option("--rehearse", help="Release simulated records instead of using a formula; takes seconds.")
     ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the forecast as JSON, for `graphveil report`.")
@@ -103,7 +103,7 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
     error = f"Expected error of the precision matrix: {here.error:.2g}{auc}."
     coefficient = ""
     if here.coefficient_sd is not None:
-        coefficient = f" Of a standardised regression coefficient: ±{here.coefficient_sd:.2g}, with sampling."
+        coefficient = f" Standardised regression coefficient, with sampling: ±{here.coefficient_sd:.2g}."
     echo(console, f"Noise of a correlation: ±{here.noise_sd:.2g}.{coefficient} {error}\n")
     worst = max(point.error for point in forecast.by_epsilon + forecast.by_records)
     table = Table(box=None, pad_edge=False)
@@ -112,16 +112,16 @@ def _say(console: "Console", forecast: "Forecast", written: list[Path]) -> None:
     for points in (forecast.by_epsilon, forecast.by_records):
         for point in points:
             bar = "█" * max(1, round(_BAR * point.error / worst))
-            mark = " ← asked" if point == here else ""
+            mark = " ← this plan" if point == here else ""
             epsilon = format_round_up(point.epsilon, 4)
             table.add_row(epsilon, f"{point.n_samples:,}", f"{point.n_eff:,.0f}", f"{point.error:.2g}", bar + mark)
         table.add_section()
         table.add_row()
     console.print(table)
-    source = "Rehearsed on simulated records" if forecast.rehearsed else "By a formula; --rehearse is nearer the truth"
+    source = "Rehearsed on simulated records" if forecast.rehearsed else "By a formula; --rehearse is more accurate"
     console.print(
         f"{source}. For Gaussian records and sparse networks; skewed columns and rare events do worse, and "
-        "weights and missing values are not counted."
+        "weights and missing values are not taken into account."
     )
     for path in written:
         echo(console, f"Written: {path}")

@@ -14,7 +14,7 @@ __all__ = ["regress"]
 @command
 def regress(
     release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
-    outcome: Annotated[str, typer.Option(help="The column to explain; of a category one level: 'ward[B]'.")],
+    outcome: Annotated[str, typer.Option(help="The outcome column; for a category, one level: 'ward[B]'.")],
     on: Annotated[
         str | None,
         typer.Option(
@@ -28,7 +28,7 @@ def regress(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Regress a column of a release on others, with standard errors that count privacy. Free, and needs no records.
+    """Regress a column on others, with standard errors that account for privacy. Free, and needs no records.
 
     Example: graphveil regress patients.release --outcome bmi --on age,systolic -o table.html
     """

@@ -1,4 +1,4 @@
-"""`graphveil release`: the verb that sees your records and spends (`demo` does so with records of its own)."""
+"""`graphveil release`: the command that reads your records and spends budget (`demo` uses its own records)."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def release(
     data: Annotated[str, typer.Argument(help="The records: Parquet, CSV or Arrow; a file, directory, pattern or URI.")],
     epsilon: Annotated[float, Number(help="ε to spend.")],
     delta: Annotated[float, Number(help="δ to spend; well below one over the number of records.")],
-    bounds: Annotated[Path, typer.Option(help="What each column can be; see `graphveil bounds template`.")],
+    bounds: Annotated[Path, typer.Option(help="File with the bounds of each column; see `graphveil bounds template`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The release file to write.")],
     dataset: Annotated[str | None, typer.Option(help="The ledger's name for these people's records.")] = None,
     ledger: LedgerUrl = None,
@@ -48,7 +48,7 @@ def release(
     ] = False,
     person: Annotated[
         str | None,
-        typer.Option(help="The column that says whose record it is; each person then counts once."),
+        typer.Option(help="The column that identifies the person; each person then counts once."),
     ] = None,
     weight: Annotated[str | None, typer.Option(help="The column of survey weights, with --largest-weight.")] = None,
     largest_weight: Annotated[
@@ -58,13 +58,13 @@ def release(
         str | None,
         typer.Option(
             metavar="COLUMN[=LEVEL,LEVEL,…]",
-            help="Release each group of records by itself, for one charge; who belongs to which group is then public, "
-            "unless with --neighbours add-remove.",
+            help="Release each group of records separately, for one charge; group membership is then public, unless "
+            "with --neighbours add-remove.",
         ),
     ] = None,
     neighbours: Annotated[
         str | None,
-        typer.Option(help='What is hidden: "replace", a person\'s records, or "add-remove", being in the table too.'),
+        typer.Option(help='"replace" protects the records of a person, "add-remove" membership in the table too.'),
     ] = None,
     key: Annotated[
         str | None,
@@ -90,7 +90,7 @@ def release(
             "--dataset is missing: it names the account that this release is charged to. (--no-ledger charges nothing.)"
         )
     if (weight is None) != (largest_weight is None):
-        raise CliError("--weight and --largest-weight go together: the column of weights, and the largest that counts.")
+        raise CliError("Use --weight and --largest-weight together: the column of weights, and its largest value.")
     weighted = None if weight is None or largest_weight is None else Weight(weight, largest_weight)
     domain, budget = read_domain(bounds, person, neighbours, weighted), Budget(epsilon, delta)
     groups = None
@@ -103,7 +103,7 @@ def release(
             require_writable(path)
 
     account = None if dataset is None else _Account(open_ledger(ledger), dataset, check_outputs)
-    if account is None or key is None or not account.knows(key):  # else the release that it holds is asked for again
+    if account is None or key is None or not account.knows(key):  # otherwise the stored release is returned
         check_outputs()
     with _once_charged(account, as_json):
         with progress_bar("Reading records", as_json) as count:
@@ -119,7 +119,7 @@ def release(
             )
         parts = [made] if isinstance(made, Release) else [*made.parts]
         saved: list[Release | GroupedRelease] = [*parts] if isinstance(made, Release) else [made, *parts]
-        with deferred():  # nothing that is paid for is lost to an interruption now
+        with deferred():  # an interruption must not lose a paid release
             paths = [_save(each, path, account, as_json) for each, path in zip(saved, outputs, strict=True)]
             facts: dict[str, Any] = {"guarantee": made.guarantee, "checksum": made.checksum, "release": str(paths[0])}
             facts |= {} if groups is None else {"releases": list(map(str, paths[1:]))}
@@ -136,11 +136,11 @@ def release(
 
 
 def _judge(made: "Release") -> dict[str, Any]:
-    """How good a release is, and what its readers must know; it is saved by now, so nothing here may fail."""
+    """The accuracy of a release and its cautions; it is already saved, so nothing here may fail."""
     try:
         return {"n_eff": made.n_eff, "cautions": cautions_of(made)}
     except Exception as error:
-        note(f"The release is saved, but could not be judged ({type(error).__name__}).")
+        note(f"The release is saved, but could not be assessed ({type(error).__name__}).")
         return {"n_eff": None, "cautions": None}
 
 
@@ -193,7 +193,7 @@ class _Account:
         return len(self._ledger.history(self._dataset))
 
     def charge(self, *args: Any, **options: Any) -> None:
-        """Charge; where nobody can tell whether it was made, after an interruption or an outage, it counts as made."""
+        """Charge; if an interruption or an outage leaves it unknown whether the charge was made, it counts as made."""
         self._check()
         before = self._charges()
         self.charged = True
@@ -213,7 +213,7 @@ class _Account:
         self.kept = True
 
     def remaining(self) -> dict[str, float] | None:
-        """What is left; None where the ledger does not answer any more."""
+        """The remaining budget; None if the ledger no longer answers."""
         try:
             left = self._ledger.remaining(self._dataset)
         except Exception as error:
@@ -255,14 +255,14 @@ def _save(made: "Release | GroupedRelease", output: Path, account: _Account | No
         kept = account is not None and account.kept
         advice = "The ledger keeps it: run the same command with another output." if kept else "It is lost."
         code = ELSEWHERE if kept else REFUSED if account is None else LOST
-        message = f"{why} The release was made, and could be saved nowhere. {advice}"
+        message = f"{why} The release was made, but could not be saved anywhere. {advice}"
         raise typer.Exit(refuse(as_json, "OSError", message, code)) from None
     note(f"{why} The release is in {refuge}: move it, do not run the command again.")
     return refuge
 
 
 def _describe_worth(found: dict[str, Any]) -> str:
-    """How good a release is, of which group where there are several; nothing, where that could not be judged."""
+    """The accuracy of a release, with its group if there are several; empty if it could not be assessed."""
     if found["n_eff"] is None:
         return ""
     which = f"{one_line(found['group'])}: as" if "group" in found else "As"

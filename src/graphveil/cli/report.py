@@ -1,4 +1,4 @@
-"""`graphveil report`: one HTML file for anybody."""
+"""`graphveil report`: the report as one HTML file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +22,7 @@ def report(
     forecast: Annotated[
         Path | None, typer.Option(help="An earlier forecast (`graphveil plan -o`), to compare with.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="What the report is about.")] = None,
+    title: Annotated[str | None, typer.Option(help="The title of the report.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a report: network, edges with intervals, regressions, centrality, privacy card. Free, and needs no records.
@@ -38,7 +38,7 @@ def report(
     output = require_writable(output, PAGE)
     planned = None if forecast is None else _read_forecast(forecast)
     found = read_any_release(read_content(require_file(release)), str(release))
-    with progress_bar("Fitting the path and judging every edge", as_json):
+    with progress_bar("Fitting the path and testing every edge", as_json):
         write_report(found, output, planned, title=title)
     size = output.stat().st_size
     facts = {"report": str(output), "bytes": size}

@@ -25,7 +25,7 @@ def sample(
     output: Annotated[Path, typer.Option("--output", "-o", help="The .csv file to write.")],
     as_json: AsJson = False,
 ) -> None:
-    """Draw synthetic rows from a release: to write code on, not to draw conclusions from. Free, and needs no records.
+    """Draw synthetic rows from a release, for writing code, not for conclusions. Free, and needs no records.
 
     Example: graphveil sample patients.release --rows 1000 -o synthetic.csv
     """
@@ -44,7 +44,7 @@ def sample(
 
 
 def _to_csv(found: "SyntheticRows") -> bytes:
-    """A first column marks every row: wherever a row goes, it says what it is."""
+    """A first column marks every row as synthetic, wherever the row is copied."""
     from graphveil.report.escaping import cell_text
 
     def cell(value: Any) -> str:

@@ -23,7 +23,7 @@ def show(
     release: Annotated[Path, typer.Argument(help="A file that `graphveil release` wrote.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show what a release promises: the privacy card. Free, and needs no records.
+    """Show the privacy card of a release: what it guarantees. Free, and needs no records.
 
     Of a file with several groups (`graphveil release --by`): what all of them together promise.
 
@@ -67,7 +67,7 @@ def _facts(release: "Release | GroupedRelease") -> dict[str, Any]:
 
 
 def _sizes(release: "Release") -> dict[str, Any]:
-    """How many people or records there are, with noise where that is a secret, and what they weigh."""
+    """The number of people or records, with noise if it is secret, and their total weight."""
     weights = {"total_weight": release.total_weight, "n_kish": release.n_kish}
     return {release.event.counted: release.n_samples} | ({} if release.total_weight is None else weights)
 
@@ -87,7 +87,7 @@ def say_card(console: "Console", release: "Release | GroupedRelease", below: str
     table.add_column()
     for term, text in card.facts:
         table.add_row(Text(term), Text(one_line(text)))
-    verdict = "Private on the conditions below." if card.private else "NOT private."
+    verdict = "Private under the conditions below." if card.private else "NOT private."
     console.print(Panel(Text(one_line(f"{verdict} {card.headline}")), border_style=colour, title="Privacy card"), table)
     if below is not None:
         echo(console, below)

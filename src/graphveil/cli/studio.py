@@ -26,14 +26,14 @@ _RELEASE = b"graphveil-release "  # how a release file begins
 def studio(
     data: Annotated[
         list[str] | None,
-        typer.Argument(help="The records, as for `graphveil release`; or releases, to read and to compare."),
+        typer.Argument(help="The records, as for `graphveil release`; or releases to show and compare."),
     ] = None,
     ledger: LedgerUrl = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Play with a bundled survey, which is public.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Use a bundled public survey.")] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Choose columns, see what a budget buys, release and read, in a browser. Served to this computer alone.
+    """Choose columns and a budget, release, and read the report in a browser. Accessible from this computer only.
 
     Example: graphveil studio patients.parquet --ledger ledger.db
     """
@@ -41,10 +41,10 @@ def studio(
 
     data = data or []
     if demo and (data or ledger is not None):
-        raise CliError("--demo brings records and a ledger of its own. Leave out the others.")
+        raise CliError("--demo uses its own records and ledger. Omit the others.")
     with ExitStack() as stack:
         server = stack.enter_context(StudioServer(_open_session(data, ledger, demo, stack)))
-        said = f"The studio is open: {server.url}\nThe address is a password: give it to nobody. Ctrl-C closes it."
+        said = f"The studio is open: {server.url}\nTreat this address as a password. Ctrl-C closes the studio."
         emit(as_json, {"url": server.url}, lambda out: echo(out, said))
         if browser:
             _open_browser(server.url, stack)
@@ -52,7 +52,7 @@ def studio(
         with suppress(KeyboardInterrupt):  # the way to close it
             server.serve_forever(poll_interval=0.1)
         if server.session.is_releasing:
-            note("A release has been begun, and is finished first. Ctrl-C once more loses what was charged.")
+            note("A release is in progress and is finished first. Pressing Ctrl-C again loses the charged release.")
             server.session.wait()
         server.wait()
 
@@ -65,7 +65,7 @@ def _end_with_the_terminal() -> None:
 
 
 def _open_session(data: list[str], ledger: str | None, demo: bool, stack: ExitStack) -> "Session":
-    """Of a table, of releases, or of nothing yet. What is heavy loads when the page asks for it."""
+    """A session for a table, for releases, or for nothing yet. Heavy parts load when the page needs them."""
     from graphveil.studio.session import Session
 
     if demo:
@@ -76,14 +76,14 @@ def _open_session(data: list[str], ledger: str | None, demo: bool, stack: ExitSt
     if data and all(map(_is_release, data)):
         return Session(found, releases=data)
     if len(data) > 1:
-        raise CliError("Several files must all be releases. Of records, name one file, a folder or a pattern.")
+        raise CliError("Several files must all be releases. For records, name one file, a folder or a pattern.")
     if data and not _may_be_there(data[0]):
         raise CliError(f"{data[0]} does not exist.")
     return Session(found, *data)
 
 
 def _may_be_there(data: str) -> bool:
-    """Whether a path exists; of patterns and URIs the page will tell."""
+    """Whether a path exists; patterns and URIs are checked by the page."""
     return "://" in data or any(sign in data for sign in "*?[") or os.path.exists(os.path.expanduser(data))
 
 

@@ -1,11 +1,11 @@
-"""Real rows to try things on, each with what is publicly known about it: names, bounds, a graph, a source.
+"""Real data sets for experiments, each with public facts about it: names, bounds, a graph, a source.
 
 - `ionosphere`: radar returns of two classes;
 - `cell_signalling`: eleven molecules in 7,466 cells, with their consensus network;
 - `health_insurance`: doctor visits and health of people over years, with bounds from the codebook.
 
-The files come with the package and are read when a function is called; nothing is downloaded. Where they come from
-and under which terms: ``files/SOURCES.md`` beside this file, in short `Dataset.source` and `Dataset.licence`.
+The files come with the package and are read when a function is called; nothing is downloaded. Sources and licences are
+in ``files/SOURCES.md`` next to this file, in short form in `Dataset.source` and `Dataset.licence`.
 
 Examples
 --------

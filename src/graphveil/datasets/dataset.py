@@ -1,4 +1,4 @@
-"""What every data set is returned as."""
+"""The type of every data set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ __all__ = ["Dataset"]
 # Compared by identity: equality of arrays is an array.
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows, and what is publicly known about them. What does not apply is None.
+    """Rows and public facts about them; None for facts that do not apply.
 
     Every call of a loader makes new arrays: change them as you like.
 

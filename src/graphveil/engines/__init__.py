@@ -1,7 +1,7 @@
-"""Rows that an engine holds: the same exact sums, made where the rows are.
+"""Rows held by an engine: the same exact sums, computed where the rows are.
 
 Each pass of a release runs once over all partitions. A partition returns integers, about p² of them; nothing else
-leaves its machine. The noise is drawn by the process that asked, from the operating system's entropy there.
+leaves its machine. The calling process draws the noise, from its operating system's entropy.
 """
 
 from collections.abc import Iterable
@@ -38,9 +38,9 @@ def open_rows(
         return _open_with_levels(source, options.by, domain, person, weight)
     parts = open_engine(source, domain, augment, options.by)
     if parts is not None and person is not None:
-        raise SourceError('Ids of people must be a column of the rows that an engine holds: Domain(person="...").')
+        raise SourceError("The ids of people must be a column of the engine's data frame: Domain(person='...').")
     if parts is not None and weight is not None:
-        raise SourceError("Weights must be a column of the rows that an engine holds, not an array beside them.")
+        raise SourceError("Weights must be a column of the engine's data frame, not a separate array.")
     opened = parts or open_source(source, domain, augment, person, weight)
     return opened, domain.resolve(opened.columns, opened.n_features)
 
@@ -75,12 +75,12 @@ def open_engine(source: Any, domain: Domain, augment: Augment, by: Grouping | No
     if not _is_engine(source):
         return None
     if labels is not None and labels.column is None:
-        raise SourceError("Labels of rows that an engine holds must be a column of theirs: gv.Labels(..., column=...).")
+        raise SourceError("Labels must be a column of the engine's data frame: gv.Labels(..., column=...).")
     if isinstance(source, SqlSource):
         if domain.weight is not None:
             raise SourceError(
-                "gv.sql has no weights yet: Domain(weight=...) must be None. Write the rows to Parquet files, and "
-                "release those."
+                "gv.sql does not support weights yet: Domain(weight=...) must be None. Write the rows to Parquet "
+                "files and release those."
             )
         return source.open(domain, labels, None if by is None else (by.column, by.levels))
     if by is not None and domain.source_columns is None and hasattr(source, "columns"):

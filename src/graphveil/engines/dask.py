@@ -1,4 +1,4 @@
-"""Dask arrays and data frames: one task a partition, and a tree of sums.
+"""Dask arrays and data frames: one task per partition, and a tree of sums.
 
 With a person column, ids become keys where they are, and a shuffle by key brings all rows of a person into one
 partition. Keys travel in it, and nowhere else.
@@ -172,7 +172,7 @@ def _number_groups(part: Any, key_names: list[str], place: int, marks: tuple[flo
 
 
 def _refusal(keying: _Keying, part: Any) -> str | None:
-    """Why a partition cannot be read, without a word of what is in it; None if it can."""
+    """Why a partition cannot be read, without quoting its content; None if it can."""
     try:
         keying.read(part)
     except SourceError as error:

@@ -173,7 +173,7 @@ def _with_exact_ids(frame: Any, person: str) -> Any:
 
 
 def _bring_together(frame: Any, person: str) -> Any:
-    """All rows of a person in one partition, and nobody's too."""
+    """All rows of a person in one partition, and all rows without an id in one."""
     return frame.repartition(person)
 
 

@@ -1,4 +1,4 @@
-"""``gv.sql``: rows that stay in their database, which sums them; what comes back is integers."""
+"""``gv.sql``: rows that stay in their database, which returns sums of integers."""
 
 import os
 from contextlib import closing
@@ -28,8 +28,8 @@ _CONNECTIONS = (
 def sql(connection: Any, query: str | None = None) -> "SqlSource":
     """Rows of a query, to be summed inside the database.
 
-    Give the result to :func:`graphveil.release`. The database clips, rounds and sums the rows; about p² integers come
-    back for each pass, and no row does. The result is that of any other source, to the last bit.
+    Give the result to :func:`graphveil.release`. The database clips, rounds and sums the rows; each pass returns about
+    p² integers, and no row. The result is identical to that of any other source, to the last bit.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def sql(connection: Any, query: str | None = None) -> "SqlSource":
     Returns
     -------
     SqlSource
-        Connects when a release is made. Its method ``explain`` shows what will be sent.
+        Connects when a release is made. Its method ``explain`` shows the statements.
 
     Examples
     --------
@@ -86,14 +86,15 @@ class SqlSource:
             raise
 
     def explain(self, about: "Domain | Release", *, dialect: str | None = None) -> str:
-        """The statements of a release, as they are sent; no row is read for it, and nothing is spent.
+        """The statements of a release, as they are sent. Reads no row and spends nothing.
 
         Parameters
         ----------
         about : Domain or Release
-            Of a release, what was sent for it. Of a domain, one statement of each kind that a release may send.
+            For a release, the statements that were sent. For a domain, one statement of each kind that a release may
+            send.
         dialect : {"postgres", "duckdb", "snowflake", "bigquery", "databricks"}, optional
-            Another database to write them for. Those of the last three are not run by any test.
+            Another database to write them for. No test runs those of the last three.
         """
         from graphveil.engines.sql_dialects import dialect_named
         from graphveil.engines.sql_explain import explain_domain, explain_release

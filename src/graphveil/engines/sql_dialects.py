@@ -1,4 +1,4 @@
-"""What differs between databases, beyond the spelling that sqlglot knows."""
+"""Differences between databases that sqlglot does not handle."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from graphveil.exceptions import InvalidParameter
 __all__ = ["DIALECTS", "Column", "Dialect", "dialect_named"]
 
 _NOT_PLAIN_TEXT = ("bpchar", "ENUM")  # what PostgreSQL calls char(n); a type that lists its values
-_ID_BYTES = 256  # as in rows/people.py: whoever has a longer id is nobody
+_ID_BYTES = 256  # as in rows/people.py: a longer id counts as missing
 
 
 @dataclass(frozen=True)

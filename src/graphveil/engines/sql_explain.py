@@ -1,4 +1,4 @@
-"""The statements of a release as text, for somebody who has to allow them."""
+"""The statements of a release as text, for somebody who has to approve them."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ __all__ = ["explain_domain", "explain_release"]
 
 
 def explain_release(release: Release, table: Table, dialect: Dialect) -> str:
-    """What was sent for each answer of a release."""
+    """The statements sent for each answer of a release."""
     adaptive = release.event.rounds == "adaptive"
     asked = [answer.query for answer in release.answers]
     return _explain(asked, release.domain, release.augment, table, dialect, adaptive=adaptive)

@@ -1,4 +1,4 @@
-"""Connections to databases: read-only, one snapshot from the first statement to the last, and no word of the data.
+"""Connections to databases: read-only, one snapshot from the first statement to the last, and no data in messages.
 
 What a database says about a failure may quote a value, so only its class is repeated: SQLSTATE, or the type of the
 exception, in our words.

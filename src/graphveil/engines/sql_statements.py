@@ -110,7 +110,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Statements:
-    """Writes what is sent for each query.
+    """Writes the statements of each query.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""The scikit-learn façade: parameters in the constructor, one release in ``fit``, results that end in an underscore."""
+"""The scikit-learn interface: parameters in the constructor, one release in ``fit``, results with an underscore."""

@@ -1,4 +1,4 @@
-"""What some estimators can do beyond ``fit``: collect batches, and be used as one Gaussian."""
+"""Mixins of some estimators: collection of batches, and use as a Gaussian model."""
 
 import math
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ __all__ = ["BatchFitMixin", "GaussianModelMixin"]
 class BatchFitMixin(PrivateEstimator):
     """Fits that see their rows once, batch by batch, and release them together."""
 
-    _collection: "StreamedMoments | None" = None  # what partial_fit has seen and nobody may
+    _collection: "StreamedMoments | None" = None  # collected by partial_fit; unreleased
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Collect the rows of a batch, and spend nothing: :meth:`release` does, once, for all batches together.

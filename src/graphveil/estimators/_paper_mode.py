@@ -1,4 +1,4 @@
-"""Estimators that can also run as the paper prints them: ``mechanism="paper"``."""
+"""Estimators that can also run exactly as printed in the paper: ``mechanism="paper"``."""
 
 from abc import abstractmethod
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every private estimator shares: one release per fit, and views of the network that was fitted."""
+"""The base class of private estimators: one release per fit, and views of the fitted network."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
@@ -33,7 +33,7 @@ _STRONGEST = 5  # edges that a notebook shows
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Base of the estimators: everything but what is made of the release.
+    """Base class of the estimators: everything except the use of the release.
 
     Each call of ``fit`` is one release and one charge. A scaler, an imputer or a selector that was fitted to the
     same rows before voids the guarantee; so does choosing parameters by looking at them. Cross-validation charges
@@ -112,7 +112,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     def _repr_html_(self) -> str:
         name = type(self).__name__
         if not hasattr(self, "precision_"):
-            return facts_html(name, [("not fitted", "every fit is a release, and spends"), ("parameters", repr(self))])
+            return facts_html(
+                name, [("not fitted", "every fit is a release and spends privacy budget"), ("parameters", repr(self))]
+            )
         facts = [
             ("guarantee", self.release_.guarantee),
             ("records", f"{self.release_.n_samples:,}, as good as {self.n_eff_:,.0f} without noise"),

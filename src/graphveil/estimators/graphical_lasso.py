@@ -143,7 +143,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         self.n_iter_ = solution.n_iter
 
     def edge_intervals(self, level: float = 0.95) -> EdgeIntervals:
-        """Interval of every partial correlation, counting privacy noise and sampling noise; free.
+        """Intervals of all partial correlations, which account for privacy noise and sampling noise; free.
 
         They belong to the release: where ``alpha`` is a number or a matrix, they are those of ``alpha="auto"``.
 
@@ -151,7 +151,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         ----------
         level : float, default 0.95
             Coverage of each interval by itself. Measured: 94 to 95% at 95% for Gaussian rows, 93 to 97% on four real
-            surveys; less where a person has several rows (``docs/accuracy.md``).
+            surveys; less if a person has several rows (``docs/accuracy.md``).
 
         Returns
         -------

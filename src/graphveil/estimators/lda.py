@@ -42,17 +42,17 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
     With many records, labels are added to the rows as indicator columns, and the mean and covariance of all columns are
     released together, in adaptive rounds. Class shares are the means of the indicators, class means follow from their
     covariance with the other columns, and the scatter within classes is what the indicators do not explain: the inverse
-    of a block of the precision matrix. With few records, as public numbers tell, one round releases class counts, class
-    means and the second moment of the rows, shortened to 0.6 times the norm that their bounds allow. Either way it is
-    one charge.
+    of a block of the precision matrix. With few records (decided from public numbers), one round releases class counts,
+    class means and the second moment of the rows, clipped to 0.6 times the norm that their bounds allow. Either way it
+    is one charge.
 
     Parameters
     ----------
     epsilon, delta : float
         The guarantee, against replacing all rows of one person, labels included.
     classes : sequence of str, int or bool
-        The declared classes, never read off the data. A row with another label counts in equal parts for
-        all of them, or in one round for none.
+        The declared classes, never read off the data. A row with another label counts in equal parts for all of them,
+        or for none in a one-round release.
     bounds : pair (lower, upper) or mapping
         What a value can be, from public knowledge; each a number or one per column.
     rows_per_person, ledger, dataset, key, random_state
@@ -113,7 +113,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         self.classes = classes
 
     def fit(self, X: Any, y: Any = None, *, person: Any = None, weight: Any = None) -> Self:
-        """Release rows and labels together and make a classifier of it: one charge.
+        """Release rows and labels together and fit a classifier: one charge.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
             raise InvalidParameter("PrivateLDA.fit requires y to be passed, but the target y is None.")
         if self.bounds is None:
             raise InvalidParameter(
-                "PrivateLDA needs bounds=(lower, upper): what each column can be, from public knowledge."
+                "PrivateLDA needs bounds=(lower, upper): the range of each column, from public knowledge."
             )
         domain = Domain(bounds=self.bounds, rows_per_person=self.rows_per_person)
         rows = open_source((X, y), domain, labels)
@@ -181,7 +181,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         self.intercept_ = np.log(self.priors_) - 0.5 * np.einsum("kj,kj->k", self.coef_, self.means_)
 
     def decision_function(self, X: "ArrayLike") -> "NDArray[np.float64]":
-        """Scores of the classes; for two, the second's minus the first's. The rows are yours; so are the results."""
+        """Scores of the classes; for two, the second minus the first. Results are as sensitive as the rows you pass."""
         scores = self._scores(X)
         return np.asarray(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
 
@@ -197,7 +197,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         return np.asarray(softmax(self._scores(X), axis=1))
 
     def score(self, X: "ArrayLike", y: Any = None) -> float:
-        """Share of rows that are predicted rightly. Of private rows, this number is not private.
+        """Share of rows that are predicted correctly. For private rows, this number is not private.
 
         Parameters
         ----------

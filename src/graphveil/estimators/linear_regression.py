@@ -34,10 +34,10 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
     epsilon, delta : float
         The guarantee, against replacing all rows of one person, outcome included.
     bounds : pair (lower, upper) or mapping
-        What the columns can be, from public knowledge; each a number or one per column. Or such pairs by name: these
+        The range of the columns, from public knowledge; each a number or one per column. Or such pairs by name: these
         columns of a data frame are used, and no others.
     outcome_bounds : pair (lower, upper)
-        What the outcome can be, from public knowledge.
+        The range of the outcome, from public knowledge.
     rows_per_person, weight, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`.
 
@@ -48,7 +48,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
     regression_ : Regression
         The table: standard errors, intervals, p-values, R².
     precision_, covariance_, location_, partial_correlations_
-        Of the columns and the outcome, which is the last.
+        For the columns followed by the outcome.
     n_eff_, release_, privacy_, n_features_in_, feature_names_in_
         As in :class:`~graphveil.PrivatePrecision`.
 
@@ -107,7 +107,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         y : 1-D array or series
             The outcome.
         person, weight : arrays or series, optional
-            Whose row each row is, and its survey weight.
+            The id of the person of each row, and its survey weight.
         """
         if y is None:
             raise InvalidParameter("PrivateLinearRegression.fit requires y to be passed, but the target y is None.")
@@ -149,7 +149,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         return self
 
     def predict(self, X: "ArrayLike") -> "NDArray[np.float64]":
-        """What the outcome is on average for each row; ``regression_.predict`` has intervals. The rows are yours."""
+        """The mean outcome for each row, as sensitive as these rows; ``regression_.predict`` has intervals."""
         check_is_fitted(self, "coef_")
         rows = to_numbers(self._pick_features(X))
         if rows.ndim != 2:
@@ -164,8 +164,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         """Of the columns and the outcome after them."""
         if self.bounds is None or self.outcome_bounds is None:
             raise InvalidParameter(
-                "PrivateLinearRegression needs bounds=(lower, upper) and outcome_bounds=(lower, upper): what the "
-                "columns and the outcome can be, from public knowledge."
+                "PrivateLinearRegression needs bounds=(lower, upper) and outcome_bounds=(lower, upper): the ranges "
+                "of the columns and the outcome, from public knowledge."
             )
         try:
             low, high = self.outcome_bounds

@@ -18,20 +18,21 @@ class PrivatePrecision(BatchFitMixin, GaussianModelMixin):
     epsilon, delta : float
         The guarantee, against replacing all rows of one person. There are no defaults: this is your decision.
     bounds : pair (lower, upper) or mapping, optional
-        What a value can be, from public knowledge; each a number or one per column; or a mapping of column names to
+        The range of values, from public knowledge; each a number or one per column; or a mapping of column names to
         pairs, ``{"age": (0, 110)}``, which also selects columns.
     data_norm : float or "private", optional
-        Bound on a row's Euclidean norm, or find one within the budget. ``bounds`` or ``data_norm`` is required.
+        Bound on a row's Euclidean norm, or "private" to find one within the budget. ``bounds`` or ``data_norm`` is
+        required.
     assume_centered : bool, default False
         Assume rows with mean zero; bounds then scale rows without shifting them.
     rows_per_person : int, default 1
-        The most rows that one person has, where no column says whose row it is.
+        The largest number of rows of one person, if no column identifies the person.
     person : str, optional
-        The column that says whose row it is: each person counts once, as the average of their rows.
+        The column that identifies the person: each person counts once, as the average of their rows.
     weight : Weight, optional
         The column of survey weights and the largest that counts, ``gv.Weight("w", largest=10)``.
     ledger, dataset : Ledger and str, optional
-        Where every fit is charged, and under which name.
+        The ledger to which every fit is charged, and the name of the account.
     key : str, optional
         A name for the release in the ledger: a second fit with the same parameters returns it at no cost, whatever the
         rows. Never use one in cross-validation, where every fold has its own rows.
@@ -48,7 +49,7 @@ class PrivatePrecision(BatchFitMixin, GaussianModelMixin):
     undetermined_ : (p,) array of bool
         Columns whose standard deviation may be off by more than a factor of 1.2.
     release_ : Release
-        Save it: everything can be computed from it again, for free.
+        Save it: everything can be recomputed from it, for free.
     privacy_ : ReleaseEvent
         What was charged.
     n_features_in_ : int

@@ -18,8 +18,8 @@ __all__ = ["PrivateRidgePrecision"]
 class PrivateRidgePrecision(PaperModeEstimator):
     """Ridge precision matrix under differential privacy: −log det Θ + tr(SΘ) + α‖Θ − T‖² at its minimum.
 
-    By default S is the denoised correlation matrix, T the identity, and the result is brought back to the columns'
-    units: α does not depend on them, and a large α tends to independent columns with the right variances. With
+    By default S is the denoised correlation matrix, T the identity, and the result is transformed back to the columns'
+    units: α does not depend on them, and a large α shrinks towards independent columns with the right variances. With
     ``mechanism="paper"`` it is the paper's Algorithm 1 as printed: S is the second moment with classically calibrated
     noise on every entry, and T = 0.
 
@@ -28,7 +28,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
     epsilon, delta : float
         The guarantee, against replacing all rows of one person. There are no defaults: this is your decision.
     alpha : float > 0 or "auto"
-        The penalty. "auto" is p/``n_eff_``, little where there are many more effective records than columns; the
+        The penalty. "auto" is p/``n_eff_``, which is small if there are many more effective records than columns; the
         paper's mechanism needs a number.
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False

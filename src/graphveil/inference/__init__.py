@@ -1,1 +1,1 @@
-"""Answers that a release gives for free, with intervals that count its noise: made of published numbers alone."""
+"""Free analyses of a release, with intervals that account for its noise: from published numbers alone."""

@@ -1,16 +1,15 @@
 r"""Which variables are central? Strength, expected influence and bridges, with intervals and the chance of their order.
 
-Sums go over the edges that noise is unlikely to have made: sums of |r| over all pairs would mostly add up noise. To
+Sums go over the edges that are unlikely to be noise: sums of |r| over all pairs would mostly add up noise. To
 first order the partial correlations have the errors
 
     dr_ij = -dT_ij/√(T_ii T_jj) - r_ij/2 (dT_ii/T_ii + dT_jj/T_jj),    dT = -Θ Δ Θ,
 
-for an error Δ of the released covariance (:mod:`graphveil.recovery.edge_intervals`). Δ is drawn from its law, and every
-dr_ij gets the standard deviation that the calibrated interval of its pair has. The fitted network plus such errors is a
-release that could have been; its edges are chosen as the real ones were, so that edges that are missed or made up count
-too. What its sums are off by gives the intervals. Another study of as many people with the same budget would differ
-from this one by two such errors: one of its own, and that of this one. That gives the probability that an order would
-come out the same.
+for an error Δ of the released covariance (:mod:`graphveil.recovery.edge_intervals`). Δ is drawn from its distribution,
+and every dr_ij gets the standard deviation that the calibrated interval of its pair has. The fitted network plus such
+errors simulates another release; its edges are selected as the real ones were, so that missing and false edges count
+too. The errors of its sums give the intervals. Another study of as many people with the same budget would differ from
+this one by two such errors, its own and that of this one, which gives the probability that the order would be the same.
 
 A category is one variable. Its edges have a strength and no sign (:mod:`graphveil.recovery.associations`), so that they
 count in strengths and not in expected influences.
@@ -55,14 +54,14 @@ class Measure:
     ----------
     value, lower, upper : (p,) arrays
     order : (k,) array of int
-        Variables, the most central first; without those of which all edges have no sign, where signs count.
+        Variables, the most central first; without those whose edges all have no sign, if signs matter.
     above_next : (k - 1,) array
         Probability that another study of as many people with the same budget would again put the k-th of the order
         above the next one; 0.5 if that is open.
     same_first : float
         Probability that it would again put the same variable first.
     rank_correlation : float
-        Spearman's correlation that its order is expected to have with this one.
+        Expected Spearman correlation of its order with this one.
     """
 
     value: Vector
@@ -91,9 +90,9 @@ class Centrality:
     level : float
         Level of the intervals, for each variable separately.
     n_edges : int
-        Edges that noise is unlikely to have made, of which all sums are.
+        Number of edges that are unlikely to be noise; only these enter the sums.
     reason : str or None
-        Why there are no intervals, and so no centralities.
+        Why there are no intervals, and therefore no centralities.
     """
 
     columns: tuple[str, ...]
@@ -106,7 +105,7 @@ class Centrality:
 
     @property
     def measures(self) -> dict[str, Measure]:
-        """Those that there are, by name."""
+        """The available measures, by name."""
         found = {name: getattr(self, name) for name in ("strength", "expected_influence", "bridge")}
         return {name: measure for name, measure in found.items() if measure is not None}
 
@@ -136,7 +135,7 @@ class Centrality:
         return Table(
             name.replace("_", " ").capitalize(),
             (
-                ("Edges counted", f"{self.n_edges} that noise is unlikely to have made"),
+                ("Edges counted", f"{self.n_edges} that are unlikely to be noise"),
                 ("Same first again", f"{measure.same_first:.0%}"),
                 ("Expected rank correlation", f"{measure.rank_correlation:.2f}"),
             ),
@@ -170,8 +169,8 @@ def centrality(
     ----------
     release : Release
     groups : mapping, optional
-        Names of groups and of their variables, such as the scales of a questionnaire: with them, the strength of the
-        edges that lead to other groups (bridges). Variables that are named nowhere are a group of their own.
+        Names of groups and their variables, such as the scales of a questionnaire. Bridge strength then counts the
+        edges to other groups. Variables that are not named form their own group.
     level : float, default 0.95
 
     Returns

@@ -58,7 +58,7 @@ _MOST_TOGETHER = 1000  # pairs of levels in one Wald test; of more, Simes's rule
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What two groups differ in; made by :func:`graphveil.compare`.
+    """Differences of two groups; made by :func:`graphveil.compare`.
 
     Attributes
     ----------
@@ -70,16 +70,16 @@ class Comparison:
     means : Differences or None
         Of every variable, of categories the shares of their levels; None if rows were assumed to be centred.
     standard_deviations : Differences
-        Of every column but the levels of categories: their shares say it.
+        Of every column except the levels of categories, whose shares determine them.
     partial_correlations : Differences or None
         Of every pair of v variables, in the order of ``np.triu_indices(v, 1)``; None if there is a ``reason``.
     coefficients : Differences or None
-        Of the terms of one regression in both groups, the intercept first; None if no ``outcome`` was asked for.
+        Of the terms of one regression in both groups, the intercept first; None if no ``outcome`` was given.
     outcome : str or None
-        What that regression explains.
+        The outcome of that regression.
     networks : pair of (v, v) arrays or None
-        Partial correlations of the variables in both groups, or strengths of categories, zero where noise could have
-        made them; None if there is a ``reason``.
+        Partial correlations of the variables in both groups, or strengths of categories, zero if they could be noise;
+        None if there is a ``reason``.
     notes : tuple of str
         What a reader must know, such as why a coefficient has no interval in a group.
     reason : str or None
@@ -89,9 +89,9 @@ class Comparison:
     level, fdr : float
         Level of the intervals, and the false discovery rate at which numbers ``differ``.
     n_eff : tuple of two floats
-        Noise-free records that each release is as good as.
+        Number of noise-free records that each release is as good as.
     overlap : bool
-        Whether somebody's records may be in both.
+        Whether people may have records in both.
     """
 
     names: tuple[str, str]
@@ -123,11 +123,11 @@ class Comparison:
         return tuple(part for kind in self.kinds for part in (kind, kind.levels) if part is not None)
 
     def differ(self, kind: Differences) -> NDArray[np.bool_]:
-        """Which numbers of a kind differ: a share of at most ``fdr`` of them is expected to be chance."""
+        """Which numbers of a kind differ; at most a share ``fdr`` of them is expected to be due to chance."""
         return np.asarray(kind.q_value <= self.fdr)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A data frame of all numbers, those that differ most surely first. Needs pandas.
+        """A data frame of all numbers, the most significant differences first. Needs pandas.
 
         A category has a row of its own; those of its levels ("mean of a level") have no q-value, and none ``differs``.
         """
@@ -140,15 +140,15 @@ class Comparison:
         return pd.concat(parts).sort_values("p_value", kind="stable", ignore_index=True)
 
     def plot(self) -> Any:
-        """Both networks and what they differ by, on one layout: a figure of matplotlib, or SVG without it.
+        """Both networks and their differences on one layout: a matplotlib figure, or SVG without matplotlib.
 
-        The networks have the edges that noise is unlikely to have made, the third panel the pairs that ``differ``.
+        The networks show the edges that are unlikely to be noise, the third panel the pairs that ``differ``.
         """
         return plot_networks(tuple(self.variables), *self.panels)
 
     @property
     def panels(self) -> tuple[tuple[Panel, ...], Matrix]:
-        """What is drawn: both networks and their difference, and places that suit both."""
+        """The drawn panels: both networks and their difference, on one layout."""
         if self.networks is None or self.partial_correlations is None:
             raise InvalidParameter(f"there are no networks to draw. {self.reason}")
         kind, size = self.partial_correlations, len(self.variables)
@@ -189,7 +189,7 @@ class Comparison:
     @property
     def _assumption(self) -> str:
         if self.overlap:
-            return "People may be in both groups: intervals hold however their errors depend on each other."
+            return "People may be in both groups: intervals are valid under any dependence of their errors."
         return "Assumes that nobody's records are in both groups."
 
     @property
@@ -210,7 +210,7 @@ class Comparison:
         )
 
     def _surest(self, kind: Differences) -> list[int]:
-        """Those that a summary lists: all coefficients, since they were asked for, and of others what differs."""
+        """The numbers that a summary lists: all coefficients, and of the others those that differ."""
         if kind is self.coefficients:
             return [*range(len(kind.labels))]
         chosen = np.flatnonzero(self.differ(kind))
@@ -267,17 +267,17 @@ def compare(
     a, b : Release
         Of the same columns with the same bounds.
     outcome, on : optional
-        A regression to compare, as in :func:`graphveil.regression`: the column to explain, and those to explain it by
-        (by default, all others).
+        A regression to compare, as in :func:`graphveil.regression`: the outcome column and the explanatory columns (by
+        default, all others).
     names : pair of str, optional
         What the groups are called. Default: their levels, for releases made with ``by``; otherwise "a" and "b".
     level : float, default 0.95
         Level of the intervals, for each number separately.
     fdr : float, default 0.1
-        False discovery rate at which numbers of each kind are said to differ.
+        False discovery rate at which numbers of each kind are marked as different.
     overlap : bool, default False
-        False states that nobody has records in both releases: their errors are then independent. With True standard
-        deviations add up instead of variances, which is right however the two depend on each other, and wider.
+        False asserts that nobody has records in both releases: their errors are then independent. With True, standard
+        deviations are added instead of variances, which is valid under any dependence and gives wider intervals.
 
     Returns
     -------
@@ -415,18 +415,18 @@ def _check_alike(a: Any, b: Any, *, overlap: bool) -> None:
     for field in fields(a.domain):
         if field.name not in _OWN and getattr(a.domain, field.name) != getattr(b.domain, field.name):
             raise InvalidParameter(
-                f"the {field.name} of both releases must be the same: otherwise numbers of the same name would not "
-                "mean the same. Release both groups with one domain."
+                f"the {field.name} of both releases must be the same: otherwise numbers with the same name would "
+                "not be comparable. Release both groups with one domain."
             )
     if (a.augment is None) != (b.augment is None):
         raise InvalidParameter("a and b must both have released the mean, or both have assumed that it is zero.")
     if not overlap and _share_people(a, b):
-        raise InvalidParameter("a and b are groups of one table in which somebody may be in both: say overlap=True.")
+        raise InvalidParameter("a and b are groups of one table in which people may be in both: pass overlap=True.")
     shared = {part.checksum for part in _parts(a)} & {part.checksum for part in _parts(b)}
     if shared and not overlap:
         raise InvalidParameter(
-            "a and b must be releases of different people, and they are made of the same release. If people may be in "
-            "both, say overlap=True."
+            "a and b must be releases of different people, but they come from the same release. If people may be in "
+            "both, pass overlap=True."
         )
 
 

@@ -3,7 +3,7 @@ r"""Principal components of a release: variances and loadings with intervals, an
 Components are those of the correlation matrix R, as far as the release knows it before denoising. Its errors move an
 eigenvalue λ_k by v_k'dR v_k, and its eigenvector by Σ_j v_j (v_j'dR v_k)/(λ_k − λ_j), to first order (j ≠ k). In units
 in which all variances are 1, dR = Δ − (diag(Δ)R + R diag(Δ))/2, so that both have variances in closed form. To second
-order eigenvalues repel each other, λ_k by Σ_j Var(v_j'dR v_k)/(λ_k − λ_j), which is taken back.
+order eigenvalues repel each other, λ_k by Σ_j Var(v_j'dR v_k)/(λ_k − λ_j); this is corrected.
 """
 
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ class Components:
         return pd.DataFrame({name: values.ravel() for name, values in numbers.items()}, index=index)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in what JSON can say: ``terms`` are the columns with their loadings; None for what is not known."""
+        """All of it as plain JSON types: ``terms`` are the columns with their loadings; None for what is not known."""
         named = [f"PC{k + 1}" for k in range(len(self.columns))]
         terms = []
         for i, column in enumerate(self.columns):
@@ -131,7 +131,7 @@ class Components:
         return f"<Components of {len(self.columns)} columns: {self.above_noise} above noise; variance {shares}>"
 
     def table(self) -> Table:
-        """What is shown as text, HTML and LaTeX."""
+        """The table behind the text, HTML and LaTeX output."""
         k = min(max(self.above_noise, 2), _SHOWN, len(self.columns))
         variance = self.variance[:k]
         rows = [

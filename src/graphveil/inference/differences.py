@@ -46,7 +46,7 @@ NUMBERS = ("first", "second", "difference", "lower", "upper", "std_err", "df", "
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """One kind of number in both groups, and what they differ by.
+    """One kind of number in both groups, and the differences.
 
     Attributes
     ----------

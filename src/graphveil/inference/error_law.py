@@ -1,7 +1,8 @@
-r"""What a release knows of mean and covariance, and how far either may be off: the law behind every interval here.
+r"""Mean and covariance of a release and the distribution of their errors, on which all intervals here are based.
 
-The released covariance is Y = Σ + Δ with errors Δ of known law (:mod:`graphveil.recovery.noise_model`), and an answer
-f(Σ) is off by tr(WΔ) to first order, W being its gradient. For errors with cov(Δ_ij, Δ_kl) = s (G_ik G_jl + G_il G_jk),
+The released covariance is Y = Σ + Δ with errors Δ of known distribution (:mod:`graphveil.recovery.noise_model`), and an
+answer f(Σ) is off by tr(WΔ) to first order, W being its gradient. For errors with cov(Δ_ij, Δ_kl) = s (G_ik G_jl + G_il
+G_jk),
 
     Var tr(WΔ) = 2s tr(WGWG),    Cov(a'Δu, b'Δu) = s [(a'Gb)(u'Gu) + (a'Gu)(b'Gu)].
 
@@ -159,8 +160,8 @@ def moments_of(release: Release) -> UncertainMoments:
     require_covariance(release)
     if release.event.mechanism == "paper":
         raise InvalidParameter(
-            "A release by the paper's mechanism has noise of another law, for which there are no intervals here: "
-            "release with the default one."
+            "A release by the paper's mechanism has a different noise distribution, for which no intervals are "
+            "available: use the default mechanism."
         )
     return _recovered(release)
 

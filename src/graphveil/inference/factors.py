@@ -1,4 +1,4 @@
-"""Categories among the columns of a regression: all levels of one belong together, and are tested together."""
+"""Categories among the columns of a regression: all levels of a category are tested together."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

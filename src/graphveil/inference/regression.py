@@ -1,14 +1,14 @@
-r"""Least squares from a release: coefficients with standard errors that count sampling and privacy.
+r"""Least squares from a release: coefficients with standard errors that account for sampling and privacy.
 
 Any outcome, on any columns, any number of times, at no cost. With C the denoised covariance and β_C its regression, one
-Newton step on the released covariance Y takes back what denoising has shrunk,
+Newton step on the released covariance Y undoes the shrinkage of denoising,
 
     β̂ = β_C + C_xx⁻¹ (Y_xy − Y_xx β_C),    β̂ − β ≈ C_xx⁻¹ (Δu)_x,    u = (−β, 1),
 
-and the law of Δ gives the standard errors (:mod:`graphveil.inference.error_law`). It is the same step as for edges
-(:mod:`graphveil.recovery.edge_intervals`); where the release resolves all directions, it is least squares on Y. What a
-second step would change counts as an error too: it is large where some direction of the regressors lies within noise.
-A category is regressed on by its levels, and tested as a whole (:mod:`graphveil.inference.factors`).
+and the distribution of Δ gives the standard errors (:mod:`graphveil.inference.error_law`). It is the same step as for
+edges (:mod:`graphveil.recovery.edge_intervals`); where the release resolves all directions, it is least squares on Y.
+The change that a second step would make counts as an error too: it is large if some direction of the regressors lies
+within the noise. A category is regressed on by its levels, and tested as a whole (:mod:`graphveil.inference.factors`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ class Regression:
     ----------
     outcome : str
     columns : tuple of str
-        What it was regressed on.
+        The explanatory columns.
     terms : Uncertain
         The intercept, if there is one, and the coefficients, with their standard errors.
     spread : Spread
@@ -65,9 +65,9 @@ class Regression:
     r_squared_interval : pair of floats
         NaN if there are no intervals.
     n_samples, n_eff : int and float
-        Number of records, and of noise-free records that would be as good.
+        Number of records, and of noise-free records that would give the same accuracy.
     guarantee : str
-        Of the release that this comes from.
+        The guarantee of the release.
     notes : tuple of str
         What a reader must know, such as why a coefficient has no interval.
     factors : tuple of Factor
@@ -100,12 +100,12 @@ class Regression:
 
     @property
     def std_err_sampling(self) -> Vector:
-        """The part that the records being a sample has in the standard errors: √(sampling² + privacy²) is the whole."""
+        """The sampling part of the standard errors, which are √(sampling² + privacy²)."""
         return self._coefficients.sampling
 
     @property
     def std_err_privacy(self) -> Vector:
-        """The part that privacy has in the standard errors."""
+        """The privacy part of the standard errors."""
         return self._coefficients.privacy
 
     @property
@@ -145,7 +145,7 @@ class Regression:
 
     @property
     def tests(self) -> tuple[JointTest, ...]:
-        """Of each category of three levels or more, whether it explains anything: a joint test of all its levels."""
+        """For each category of three or more levels, a joint test of all its levels."""
         skip = int(self.has_intercept)
         return tuple(wald_tests(self.factors, self.columns, self.coef, self.spread.total[skip:, skip:]))
 
@@ -154,7 +154,7 @@ class Regression:
         return self.terms[int(self.has_intercept) :]
 
     def predict(self, values: "Mapping[str, float] | ArrayLike") -> Uncertain:
-        """What the outcome is on average where the columns have these values, with its interval.
+        """The mean outcome at these values of the columns, with its interval.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class Regression:
         return frame.iloc[[k for number, name in enumerate(self.names) for k in (*above.get(name, ()), number)]]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in what JSON can say; None for what is not known."""
+        """All of it as plain JSON types; None for what is not known."""
         numbers = self._numbers()
         terms = [
             {"term": name, **{label: known(float(values[k])) for label, values in numbers.items()}}
@@ -260,7 +260,7 @@ class Regression:
         }
 
     def table(self) -> Table:
-        """What is shown as text, HTML and LaTeX."""
+        """The table behind the text, HTML and LaTeX output."""
         numbers, tail = self._numbers(), (1.0 - self.level) / 2.0
         known = {"std_err": "std err", "p_value": "P>|z|", "lower": f"[{tail:.3g}", "upper": f"{1.0 - tail:.3g}]"}
         joint, rows = {test.columns[0]: test for test in self.tests}, []
@@ -279,7 +279,7 @@ class Regression:
             ("R-squared", f"{self.r_squared:.3f}{within}"),
             ("No. observations", f"{self.n_samples:,}, as good as {self.n_eff:,.0f} without noise"),
         )
-        said = ["std err counts both sampling and privacy; the columns of these names are its two parts."]
+        said = ["std err combines sampling and privacy; the columns of these names are its two parts."]
         if joint:
             said.append("chi2 tests all levels of a category at once, each compared with its first level.")
         title = "Least squares from a private release"
@@ -292,18 +292,18 @@ def regression(
 ) -> Regression:
     """Regress a column of a release on others: free, for any columns and any number of times.
 
-    Standard errors count both that the records are a sample and what privacy did to them, so that intervals cover. A
-    release holds second moments, which do not tell whether residuals vary more where a column is large: the sampling
-    part is that of the usual table (statsmodels: nonrobust), widened where rows have long tails.
+    Standard errors combine sampling error and privacy noise, so that intervals have their nominal coverage. A release
+    holds second moments, which do not show heteroscedasticity: the sampling part is the classical standard error
+    (statsmodels: nonrobust), widened if rows have long tails.
 
     Parameters
     ----------
     release : Release
     outcome : str or int
-        The column to explain, by name or number. Of a category, one level: ``"ward[B]"``, whose regression is a linear
+        The outcome column, by name or number. For a category, one level: ``"ward[B]"``, whose regression is a linear
         probability model.
     on : sequence of str or int, optional
-        The columns to explain it by; all others, by default. The name of a category brings all its levels.
+        The explanatory columns; by default, all others. The name of a category adds all its levels.
     level : float, default 0.95
         Level of the intervals, for each coefficient separately.
 
@@ -327,7 +327,7 @@ def regression(
     explained = _explained(moments, outcome)
     if isinstance(on, str):
         raise InvalidParameter(f"on must be a sequence of columns, got the single name {on!r}: write on=[{on!r}].")
-    # Other levels of the same category say nothing about it: a record has one of them only.
+    # Other levels of the same category carry no information: a record has only one of them.
     same = next(place for place in release.variables.values() if explained in place)
     others = [k for k in range(len(moments.names)) if k not in same]
     by = others if on is None else moments.column_numbers("on", on)
@@ -454,8 +454,8 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
     vague = chosen.undetermined & ~chosen.drowned
     if vague.any():
         notes.append(
-            "The standard deviation of these columns may be off by more than a factor of 1.2, which intervals count: "
-            f"{_list_names(chosen, np.flatnonzero(vague))}."
+            "The standard deviation of these columns may be off by more than a factor of 1.2, which the intervals "
+            f"account for: {_list_names(chosen, np.flatnonzero(vague))}."
         )
     return none, tuple(notes)
 

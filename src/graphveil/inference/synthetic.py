@@ -1,6 +1,6 @@
-"""Synthetic rows from a release: to write code on, to teach with, to fill a form; not to draw conclusions from.
+"""Synthetic rows from a release: for writing code, teaching and forms, not for conclusions.
 
-Rows are Gaussian with the released mean and covariance, brought back to what the codebook says a cell can be: numbers
+Rows are Gaussian with the released mean and covariance, mapped back to the cells that the codebook allows: numbers
 are clamped to their bounds (and rounded, where they are whole), a logarithm is undone, an ordered scale takes its
 nearest level. A category takes the level whose latent indicator is largest, after shifts that give every level its
 released share.
@@ -32,7 +32,7 @@ Vector = NDArray[np.float64]
 
 WARNING = (
     "Synthetic rows, drawn from a private release. They follow its means and covariances and nothing else: analyse the "
-    "release itself, whose intervals count sampling and privacy noise; those of synthetic rows do not."
+    "release itself, whose intervals account for sampling and privacy noise; those of synthetic rows do not."
 )
 _BACK: dict[str, Callable[[Vector], Vector]] = {"linear": np.asarray, "log": np.exp, "sqrt": np.square}
 _STEPS = 200  # of the shifts of a category's levels; shares are right to a tenth of a percent long before
@@ -48,7 +48,7 @@ class SyntheticRows:
     columns : dict of str to array
         Cells of each variable, as the codebook declares them.
     guarantee : str
-        Of the release that they were drawn from; it covers them.
+        The guarantee of the release that they were drawn from, which covers them too.
     """
 
     columns: dict[str, NDArray[Any]]
@@ -80,8 +80,8 @@ class SyntheticRows:
 def sample(release: Release, n_rows: int, *, random_state: int | None = None) -> SyntheticRows:
     """Draw synthetic rows from a release. Free.
 
-    They are for writing and testing code, for teaching and for forms. Do not draw conclusions from them: only means,
-    covariances and bounds are those of the release, and standard errors computed from them ignore the privacy noise.
+    They are for writing and testing code, for teaching and for forms. Do not draw conclusions from them: they reproduce
+    only means, covariances and bounds of the release, and standard errors computed from them ignore the privacy noise.
 
     Parameters
     ----------

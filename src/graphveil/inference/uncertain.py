@@ -1,4 +1,4 @@
-"""A number with its standard error in two parts: what other records would have changed, and what privacy did."""
+"""A number with its standard error in two parts: sampling and privacy."""
 
 from dataclasses import dataclass
 

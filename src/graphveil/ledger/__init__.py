@@ -1,8 +1,7 @@
-"""What was spent, kept so that no crash, no second process and no forgetting can make it less than what was released.
+"""A record of what was spent: no crash and no second process can make it less than what was released.
 
-``ledger`` is the ledger itself and ``account`` what one release needs of it, ``transactions`` its statements,
-``history`` what was charged, as data, ``hash_chain`` what shows a change, ``schema`` the tables, ``upgrade`` how older
-ones become those of today, ``database`` the two databases and their transactions, ``file`` the one name of a file and
-the witness beside it, ``database_errors`` what errors mean. Nothing here sees a row. Proof:
-``privacy/proofs/ledger.md``.
+``ledger`` is the ledger itself, ``account`` its interface for one release, ``transactions`` its statements, ``history``
+the charges as data, ``hash_chain`` the detection of changes, ``schema`` the tables, ``upgrade`` the upgrade of older
+tables, ``database`` the two databases and their transactions, ``file`` the single name of a file and its witness,
+``database_errors`` the meaning of errors. Nothing here sees a row. Proof: ``privacy/proofs/ledger.md``.
 """

@@ -1,6 +1,6 @@
-"""Where one release is charged and kept: an account in a ledger, or nowhere.
+"""The account to which one release is charged: in a ledger, or none.
 
-What happens to a release is logged here (``logging.getLogger("graphveil")``, level INFO), in public facts alone.
+The events of a release are logged here (``logging.getLogger("graphveil")``, level INFO), with public facts only.
 """
 
 import logging
@@ -51,17 +51,17 @@ class Account:
         self, ledger: LedgerLike | None, dataset: str | None, key: str | None, options: ReleaseOptions
     ) -> None:
         if (ledger is None) != (dataset is None):
-            raise InvalidParameter("ledger and dataset go together: a charge needs to know which data it is for.")
+            raise InvalidParameter("ledger and dataset must be given together: a charge needs the name of the data.")
         if ledger is not None and not hasattr(ledger, "charge"):
             raise InvalidParameter.of("ledger", "a gv.Ledger", ledger, 'Open one: gv.Ledger("ledger.db").')
         if key is not None and not hasattr(ledger, "store"):
-            raise InvalidParameter("key needs ledger=gv.Ledger(...): that is where the release is kept.")
+            raise InvalidParameter("key needs ledger=gv.Ledger(...): the release is stored there.")
         self._ledger, self._dataset, self._options = ledger, dataset or "", options
         self._request = None if key is None else Request(key, self._dataset, options)
         self._charged: ReleaseEvent | None = None
 
     def stored(self) -> Release | GroupedRelease | None:
-        """The release that the key stands for already."""
+        """The release already stored under the key."""
         if self._ledger is None or self._request is None:
             return None
         found = self._ledger.stored(self._request)
@@ -105,7 +105,7 @@ class Account:
         return self._charged is not None
 
     def charged(self) -> ReleaseEvent:
-        """What was charged; it is an error to ask before."""
+        """The charge; it is an error to ask for it before it was made."""
         if self._charged is None:
             raise GuaranteeError("Nothing was charged; nothing is released.")
         return self._charged
@@ -175,11 +175,11 @@ class Account:
             )
 
     def source_error(self, failure: SourceError) -> SourceError:
-        """A failure of the source, and what it has cost if it came after the charge."""
+        """A failure of the source, and its cost if it came after the charge."""
         if self._charged is None:
             return type(failure)(str(failure))
-        spent = "" if self._request is None else f" Key {self._request.key!r} is spent with it: choose another."
-        charged = "" if self._ledger is None else f" By then the release had been charged, and stays so.{spent}"
+        spent = "" if self._request is None else f" Key {self._request.key!r} is spent with it: choose a new key."
+        charged = "" if self._ledger is None else f" The release had already been charged and stays charged.{spent}"
         return SourceError(f"{failure}{charged}")
 
 

@@ -1,8 +1,8 @@
-"""Two databases, one way to use them: durable transactions, tried again where that is safe, and plain errors.
+"""One interface to two databases: durable transactions, retried if that is safe, and clear errors.
 
 *SQLite*: ``BEGIN IMMEDIATE`` takes the only write lock before anything is read. ``synchronous=EXTRA`` waits for the
 disk, also for the directory entry of the deleted journal: with ``FULL`` a power cut right after a commit could bring
-the journal back and undo the commit. What the file's name and its witness have to do with it is in ``file``.
+the journal back and undo the commit. ``file`` explains the role of the file's name and its witness.
 *PostgreSQL*: the row of the data set is locked (``SELECT ... FOR UPDATE``) at READ COMMITTED; a server or a session
 that does not wait for the disk is refused or overruled.
 
@@ -54,13 +54,13 @@ class Store:
 
     @property
     def name(self) -> str:
-        """What an error calls the database; never a password, which may also stand among the options of a URL."""
+        """The name of the database in errors; never a password, which may also be among the options of a URL."""
         if self._file is not None:
             return str(self._file.path)
         return make_url(self.url).set(drivername="postgresql", query={}).render_as_string(hide_password=True)
 
     def create(self) -> None:
-        """Make an empty ledger where there is none."""
+        """Create an empty ledger if there is none."""
         if self._file is not None and not self._file.exists():
             if self._file.seen_heads():
                 raise _lost(self._file)
@@ -139,7 +139,8 @@ class Store:
         except LedgerReadOnly:
             raise LedgerReadOnly(
                 f"{self.name} has ledger version 1. Its first use with this graphveil upgrades it to version "
-                f"{SCHEMA_VERSION}, which this user may not do: let its owner run `graphveil ledger verify` once."
+                f"{SCHEMA_VERSION}, which this user is not allowed to do: ask its owner to run `graphveil ledger "
+                "verify` once."
             ) from None
 
     @property
@@ -162,7 +163,7 @@ def _check_url(url: Any) -> tuple[str, Path | None]:
         url = os.fspath(url)
     if not isinstance(url, str) or not url:
         raise InvalidParameter.of("url", rule, url)
-    hidden = InvalidParameter(f"url must be {rule}; what was given is not shown, it may hold a password.")
+    hidden = InvalidParameter(f"url must be {rule}; the given value is not shown, because it may contain a password.")
     if "\0" in url or (url.startswith("postgres") and ":" in url and "://" not in url):
         raise hidden
     if "://" not in url:
@@ -256,8 +257,9 @@ def _nothing_there(name: str, place: str) -> LedgerError:
         "schema": "look at the database and the search_path of the URL that it was used with",
     }
     return LedgerError(
-        f"There is no ledger in {name}. If there was one, do not make another, which would start every budget from "
-        f"zero: {elsewhere[place]}, or restore a copy. If there never was one: ledger.create(dataset, budget), or "
+        f"There is no ledger in {name}. If there was one, do not create another, which would start every budget "
+        f"from zero: {elsewhere[place]}, or restore a copy. If there never was one: ledger.create(dataset, budget), "
+        "or "
         "`graphveil ledger create`."
     )
 
@@ -266,5 +268,5 @@ def _lost(file: LedgerFile) -> LedgerError:
     names = ", ".join(map(repr, sorted(file.seen_heads())[:3]))
     return LedgerDamaged(
         f"There was a ledger in {file.path}: {file.witness} has seen {names}. Restore it: a new one would start every "
-        "budget from zero. If it was a trial that you have deleted, delete that file, too."
+        "budget from zero. If it was a trial that you have deleted, delete that file too."
     )

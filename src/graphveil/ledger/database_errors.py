@@ -1,4 +1,4 @@
-"""What a database's error means: worth another try, or one plain sentence."""
+"""The meaning of a database's error: a retry, or one clear sentence."""
 
 import errno
 import sqlite3
@@ -38,10 +38,11 @@ _KINDS_BY_NAME: dict[str, type[LedgerError]] = {
 }
 _ADVICE: dict[type[LedgerError], str] = {
     LedgerReadOnly: "cannot be written or opened by this user",
-    LedgerFull: "has no room left; make some and try again",
-    LedgerDamaged: "is damaged: it is no ledger, or a part is missing. Restore it from a copy",
+    LedgerFull: "has no space left; free some and try again",
+    LedgerDamaged: "is damaged: it is not a ledger, or a part is missing. Restore it from a copy",
     LedgerUnavailable: "cannot be reached, or stays locked",
-    LedgerError: "cannot keep this name in its encoding. Make its database with ENCODING 'UTF8', or use a plain name",
+    LedgerError: "cannot store this name in its encoding. Create its database with ENCODING 'UTF8', or use a plain "
+    "name",
 }
 
 
@@ -63,7 +64,7 @@ def is_missing_table(error: "DBAPIError", table: str) -> bool:
 
 
 def plain_error(error: "DBAPIError", name: str, secrets: tuple[str, ...]) -> LedgerError:
-    """One of ours, with what happened and what the driver said, unless that holds a secret."""
+    """An error of graphveil with what happened and the driver's message, unless that contains a secret."""
     if isinstance(error.orig, sqlite3.Error):
         # Without a name it is the driver's own: text that is no text.
         code = getattr(error.orig, "sqlite_errorname", "SQLITE_CORRUPT")
@@ -72,7 +73,7 @@ def plain_error(error: "DBAPIError", name: str, secrets: tuple[str, ...]) -> Led
         kind = _KINDS_BY_STATE.get(_state(error), LedgerUnavailable)
     said = str(error.orig)
     hidden = any(secret in said for secret in secrets)
-    reason = "what the driver said holds the password" if hidden else " ".join(said.split())[:200].rstrip(".")
+    reason = "the driver's message contains the password" if hidden else " ".join(said.split())[:200].rstrip(".")
     return kind(f"The ledger in {name} {_ADVICE[kind]} ({reason}).")
 
 

@@ -1,6 +1,6 @@
-"""The file of a ledger in SQLite: under one name, its owner's alone, and beside it a witness of what was charged.
+"""The file of a ledger in SQLite: one name, readable by its owner only, with a witness of the charges next to it.
 
-SQLite undoes a write that a crash has cut short by means of a journal, which goes by the file's *name*. Under a second
+SQLite undoes a write that a crash has cut short by means of a journal, which is named after the file. Under a second
 name (a hard link; the file itself mounted into a container) the journal is not seen: charges are granted, and the next
 use of the first name undoes them. So a file with a second name is refused, whenever it is used.
 

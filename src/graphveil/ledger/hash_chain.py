@@ -1,4 +1,4 @@
-"""A chain of hashes over everything that was written, and the walk along it that shows a change.
+"""A chain of hashes over everything that was written, and its verification, which detects changes.
 
 Every line is canonical JSON and names the hash of the line before it. The lines of a data set begin with the one that
 created it, and those are a chain of their own. The two tables keep the heads: a line that was changed, inserted,
@@ -184,7 +184,7 @@ def problems(connection: Connection, heads: Mapping[str, str]) -> Iterator[str]:
             yield f"data set {row.name!r} was changed, or one before it is missing"
         yield from chain.problems
         if row.name in heads and not goes_on_from(connection, row.name, heads[row.name]):
-            yield f"data set {row.name!r} does not go on from the head that was kept elsewhere"
+            yield f"data set {row.name!r} does not continue from the head that was kept elsewhere"
         head = row.hash
         names.add(row.name)
         charges |= chain.charges

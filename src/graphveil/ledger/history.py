@@ -36,7 +36,7 @@ class Entry:
 
     @cached_property
     def event(self) -> ReleaseEvent:
-        """What was released, and what it cost."""
+        """The release and its cost."""
         return ReleaseEvent.from_dict(self._content["event"])
 
     @property

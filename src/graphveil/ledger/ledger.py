@@ -1,4 +1,4 @@
-"""The ledger: what every data set may spend, what was spent on what, and the releases that have a key."""
+"""The ledger: the budget of every data set, the charges, and the releases that have a key."""
 
 import secrets
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ __all__ = ["Ledger"]
 
 
 class Ledger:
-    """What was spent on every data set, in a file or a PostgreSQL database.
+    """Tracks what was spent on every data set, in a file or a PostgreSQL database.
 
     Give it to :func:`graphveil.release` or an estimator, with the name of the data set. A release is charged before
     its noise is drawn: a crash may lose budget, never a guarantee. There is no refund.
@@ -53,13 +53,11 @@ class Ledger:
         A path or ``sqlite:///path``, or ``postgresql://user@host/database`` (needs ``graphveil[postgres]``). Nothing is
         opened or created until it is used; a file can be read only by its owner.
 
-    Guarantee
-    ---------
-    For every data set, all releases that were charged to it, together, are (ε, δ)-private for the budget that it was
-    created with, unless one of them is seeded. Where records are replaced and some are releases of groups (``by=``),
-    they are replaced by others of the same groups. Any number of processes may share a ledger. Proof:
-    ``privacy/proofs/ledger.md``. It goes by name: the same people under two names are counted twice, each time from
-    zero.
+    Guarantee --------- For every data set, all releases that were charged to it, together, are (ε, δ)-private for the
+    budget that it was created with, unless one of them is seeded. Where records are replaced and some are releases of
+    groups (``by=``), they are replaced by others of the same groups. Any number of processes may share a ledger. Proof:
+    ``privacy/proofs/ledger.md``. The ledger identifies data by name: if the same people are registered under two names,
+    each name starts from zero.
 
     Examples
     --------
@@ -94,7 +92,7 @@ class Ledger:
         dataset : str
             A name for these people's records, whichever file they come from.
         budget : Budget
-            Its δ must have room for a hundred releases: for ε = 1 at least 1e-15, for ε = 10 at least 1e-11.
+            Its δ must be large enough for a hundred releases: for ε = 1 at least 1e-15, for ε = 10 at least 1e-11.
         """
         name = check_name("dataset", dataset)
         if not isinstance(budget, Budget):
@@ -123,7 +121,7 @@ class Ledger:
         return compute_remaining(balance, budget)
 
     def history(self, dataset: str) -> History:
-        """Every charge, in the order in which they were made, which need not be that of the clock."""
+        """All charges in the order in which they were made, which may differ from the order of their times."""
         lines = self._store.read(lambda connection: lines_of(connection, account_of(connection, dataset)))
         return History(line for line in lines if line.is_charge)
 
@@ -198,5 +196,5 @@ class Ledger:
         found = list(dict.fromkeys(problems(connection, heads)))
         if found:
             more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
-            raise LedgerDamaged(f"The ledger in {self._store.name} is not as written: {'; '.join(found[:5])}{more}.")
+            raise LedgerDamaged(f"The ledger in {self._store.name} is not intact: {'; '.join(found[:5])}{more}.")
         return heads_of(connection)

@@ -54,7 +54,7 @@ releases = sa.Table(
 
 
 def make_tables(connection: Connection) -> None:
-    """Make the tables where there are none."""
+    """Create the tables if there are none."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})")
     if not sa.inspect(connection).has_table(ledgers.name):

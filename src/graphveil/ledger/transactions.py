@@ -1,7 +1,7 @@
 """Statements about one data set, inside a transaction that :mod:`~graphveil.ledger.database` opens and commits.
 
-Each may run again after a commit whose answer was lost: ``token``, drawn anew for every call of the ledger, tells its
-own line from another's.
+Each may run again after a commit whose answer was lost: ``token``, drawn for every call of the ledger, distinguishes
+its own line from others.
 """
 
 from datetime import UTC, datetime
@@ -240,11 +240,13 @@ def _append_line(connection: Connection, account: Any, token: str, key: str | No
 
 def _exceeded_error(dataset: str, budget: Budget, before: Balance, event: ReleaseEvent) -> BudgetExceeded:
     start = (
-        f"Data set {dataset!r} may spend {_format_budget(budget)} in all; this release asks for "
+        f"Data set {dataset!r} may spend {_format_budget(budget)} in total; this release asks for "
         f"{_format_budget(event.budget)} and was not charged. "
     )
     if before.seeded:
-        return BudgetExceeded(f"{start}A seeded release was made of it: nothing of it is private, nothing is left.")
+        return BudgetExceeded(
+            f"{start}A seeded release was made from it: nothing about it is private, and nothing is left."
+        )
     if not before.plus(event).keeps_eta(budget):
         return BudgetExceeded(f"{start}The lattice terms of its releases, times e^epsilon, have used up their part.")
     left = largest_epsilon(before, budget, person_in(event), event.n_samples or 0)

@@ -1,4 +1,4 @@
-"""What every metric asks of its matrices: symmetric, finite, of one size."""
+"""Checks of the matrices of every metric: symmetric, finite, of the same size."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""A release that is only thought of: public numbers, and the same with another ε or another number of records."""
+"""A planned release: public numbers, and the same with another ε or another number of records."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ from graphveil.spec.forecast import LARGEST_EPSILON
 
 __all__ = ["SMALLEST_EPSILON", "Case"]
 
-SMALLEST_EPSILON = 1e-6  # below it a forecast would only say that nothing is seen
+SMALLEST_EPSILON = 1e-6  # below it, a forecast would only report that nothing can be detected
 
 
 @dataclass(frozen=True)

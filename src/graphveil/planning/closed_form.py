@@ -1,17 +1,17 @@
-"""The forecast as a formula: milliseconds, so that a slider can be moved.
+"""The forecast as a formula, which takes milliseconds, so that a slider can be moved.
 
-The number of effective records follows from the protocol itself. Its last round whitens rows and shortens them to a
-radius, which it finds from a histogram of their norms; of Gaussian rows that histogram is known (a χ law), so the
-radius is too, and with it the noise (:mod:`graphveil.recovery.clipping_radius`):
+The number of effective records follows from the protocol itself. Its last round whitens rows and clips them to a
+radius, which it finds from a histogram of their norms. For Gaussian rows that histogram is known (a χ distribution),
+and so are the radius and the noise (:mod:`graphveil.recovery.clipping_radius`):
 
     1/n_eff = 1/n + (σ/c)²/2,  σ = √2 k (R² + 1)/(μ √share n),  c: what Gaussian rows keep at R.
 
 With ``neighbours="add-remove"`` a person who is added moves a count or a moment √2 times less than one who is replaced,
 and a little of μ² is spent on the number of people.
 
-What is read off a release then has the sampling error of n_eff records, times a factor that grows with the number of
-columns for each of them. Where there are few records, the variances of the columns are unsure besides. The factors were
-fitted to rehearsals (:mod:`graphveil.planning.rehearsal`): ``benchmarks/forecast.py`` shows how well.
+Numbers from a release then have the sampling error of n_eff records, times a factor that grows with the number of
+columns. With few records, the variances of the columns are uncertain too. The factors were fitted to rehearsals
+(:mod:`graphveil.planning.rehearsal`): ``benchmarks/forecast.py`` shows how well.
 """
 
 import math
@@ -37,12 +37,12 @@ _CROWDED_EDGE = 0.45  # what √(p/n_eff) adds to the standard deviation of a pa
 # How unsure the scale of a column is where counts have this noise, as a share of the records, squared; and its part in
 # the standard deviation of a partial correlation.
 _UNSURE, _UNSURE_EDGE = 98.0, 0.5
-_NOTHING = 0.6  # error where nothing but the scale is learnt; the error approaches it smoothly
+_NOTHING = 0.6  # error if only the scale can be learned; the error approaches it smoothly
 _SMOOTH = 4.0
 
 
 def foresee(case: Case) -> ForecastPoint:
-    """What is expected of a release."""
+    """The expected results of a release."""
     n, p = case.n, case.p
     n_eff, private = _effective_records(case)
     unsure = (_UNSURE * _square_noise(case, 1.0)) ** 2

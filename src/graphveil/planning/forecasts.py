@@ -37,29 +37,29 @@ def plan(
     rehearse: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Forecast:
-    """Forecast what a budget buys, without data and without spending anything.
+    """Forecast what to expect from a budget, without data and without spending anything.
 
-    A formula answers at once, within a quarter of what then happens where anything can be learnt. With ``rehearse``,
-    the private network (:class:`graphveil.PrivateGraphicalLasso`) is made of simulated records instead, several times,
-    which takes seconds, tells how well edges would be ranked, and is nearer the truth where records are few. Forecasts
-    are for Gaussian records and sparse networks; skewed columns and rare events do worse. The same call always returns
-    the same forecast.
+    A formula gives the answer at once, within a quarter of the outcome wherever anything can be learned. With
+    ``rehearse``, the private network (:class:`graphveil.PrivateGraphicalLasso`) is computed several times from
+    simulated records instead. This takes seconds, shows how well edges would be ranked, and is more accurate if records
+    are few. Forecasts are for Gaussian records and sparse networks; skewed columns and rare events do worse. The same
+    call always returns the same forecast.
 
     Parameters
     ----------
     n : int
-        Number of records; of people, where a column will tell whose record it is. With survey weights, divided by the
-        largest weight over the mean one.
+        Number of records, or of people with a person column. With survey weights, divide it by the largest weight over
+        the mean weight.
     p : int
         Number of variables.
     budget : Budget
-        What would be spent.
+        The planned budget.
     rows_per_person : int, default 1
-        The largest number of records that one person has.
+        The largest number of records of one person.
     bounds_in_sd : float, default 4
         Half the width of the public bounds, in standard deviations of a column; wider bounds cost a little.
     neighbours : {"replace", "add-remove"}
-        What is hidden, as in :class:`~graphveil.Domain`: what a person's records hold, or also whether there are any.
+        What is protected, as in :class:`~graphveil.Domain`: the content of a person's records, or membership too.
     target : float, default 0.1
         A partial correlation that should be detected: the forecast says how many records, or how much ε, this needs.
     rehearse : bool, default False
@@ -101,7 +101,7 @@ def plan(
         return _forecast(case, target, (foresee, foresee, foresee), _Steps(None), rehearsed=False)
     from graphveil.planning.rehearsal import rehearse as rehearse_case
 
-    # More where they are quick and vary more: of what was asked, of each point of the curves, of each try of a search.
+    # Rehearsals of the planned point, of each point of the curves, of each try of a search; more if quick and variable.
     many = min(max(300 // case.p, 3), 15)
     numbers = many, max(1, many // 4), 1
     by_number = [lambda case, number=number: rehearse_case(case, number) for number in numbers]

@@ -3,9 +3,9 @@
 Rows are drawn from public models (small worlds, standardised, Gaussian), and go through the same gate and the same
 recovery as real ones.
 
-A rehearsal with n rows does not need n rows. Noise depends on μn alone, so m < n rows with μ' = μn/m get the same,
-and m rows can be given exactly the mean and the covariance that n would have had (:func:`_rows`). What is left to
-correct is what the release believes of its sampling noise, which is known.
+A rehearsal with n rows does not need n rows. Noise depends on μn alone, so m < n rows with μ' = μn/m get the same, and
+m rows can be given exactly the mean and the covariance that n would have had (:func:`_rows`). Only the sampling noise
+that the release assumes must be corrected, and it is known.
 """
 
 import math

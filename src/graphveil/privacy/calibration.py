@@ -1,4 +1,4 @@
-"""How much noise a budget asks for, and on which lattice it is drawn. Everything rounds to the private side."""
+"""The noise that a budget requires, and the lattice on which it is drawn. All rounding is conservative."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What several releases of the same rows cost together, in exact arithmetic.
+"""The total cost of several releases of the same rows, in exact arithmetic.
 
 Every event is μ-GDP up to a total variation η. A budget (ε, δ) is split once: μ² of all events together stays within
 that of ``analytic_mu``, η within ``grid_delta_share``, and δ_μ(ε) + (1 + e^ε) η ≤ δ follows, even when later releases

@@ -1,4 +1,4 @@
-"""The law of the noise on the answer to each question, from public facts alone, and the noise itself.
+"""The distribution of the noise on the answer to each query, from public facts alone, and the noise itself.
 
 ``default``: N(0, σ²) on svec and on the trace, which costs nothing more. In entries of the matrix that is σ on the
 diagonal, σ/√2 above it, σ on the trace. Means, squares and counts get the same noise on every coordinate.
@@ -170,7 +170,7 @@ def check_room(n_features: int, *, cells: bool, mu: float, allowed_eta: float) -
 def paper_step(
     query: Moments, space: RowSpace, rows_per_person: int, budget: Budget, *, allow_unproven: bool
 ) -> GaussianStep:
-    """Law of the noise of the paper's Algorithm 1; its μ says what it keeps.
+    """The distribution of the noise of the paper's Algorithm 1; its μ states its actual guarantee.
 
     Guarantee
     ---------

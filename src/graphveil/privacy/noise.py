@@ -1,6 +1,6 @@
-"""Where noise comes from: the operating system's random words, or a seed, which is not private.
+"""Sources of noise: the operating system's random words, or a seed, which is not private.
 
-A float Gaussian leaks: its low bits tell which value was added (Mironov 2012). Both sources here give integers.
+A float Gaussian leaks: its low bits reveal which value was added (Mironov 2012). Both sources here give integers.
 """
 
 import os

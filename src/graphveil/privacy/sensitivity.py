@@ -1,6 +1,6 @@
 """How far each answer can move when one person's rows are replaced, or when one person is added.
 
-Rows are integers here (``spec/quantization.py``), and so are the parameters of the questions: these are statements
+Rows are integers here (``spec/quantization.py``), and so are the parameters of the queries: these are statements
 about integers, computed in Python integers and rounded up once.
 """
 

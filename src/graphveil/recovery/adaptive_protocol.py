@@ -1,11 +1,11 @@
-"""The adaptive recipe: which questions to ask, in which order, with which share of the budget.
+"""The adaptive protocol: which queries to ask, in which order, with which share of the budget.
 
-A generator that yields questions and is sent noisy answers. It lives here, where neither rows nor the sampler can be
-imported, so that later questions depend on earlier *answers* alone: the layers of the package are the proof. The
-gate runs it against the rows (``gate.release(...)``), and :func:`graphveil.recover` runs it again
-against the answers in a release, to the same end.
+A generator that yields queries and is sent noisy answers. It lives here, where neither rows nor the sampler can be
+imported, so that later queries depend on earlier *answers* alone: the layers of the package ensure it. The gate runs it
+against the rows (``gate.release(...)``), and :func:`graphveil.recover` runs it again against the answers in a release,
+to the same end.
 
-Why it is made like this (measured: ``docs/accuracy.md``):
+The reasons for its steps (measured: ``docs/accuracy.md``):
 
 1. *Columns.* With bounds, a first mean and a private variance of every column, with its standard deviation.
 2. *Rounds.* Three times: whiten with the estimate so far; a histogram of norms tells the radius that balances what
@@ -278,7 +278,7 @@ def _update_estimate(
     """From the noisy moments of whitened rows, and what is known of the variances then, to a new estimate."""
     p, n, back = inputs.n_features, inputs.n_sampled, found.back
     whitened = _denoise_round(inputs, found, known, radius, roomy, first=first, last=last)
-    unseen = radius.reach.size == 1  # no norms were asked for, and nothing is known of what was clipped: err upwards
+    unseen = radius.reach.size == 1  # no norms were released, and nothing is known about clipped rows: bias upwards
     settled, left = known.variance if last else known.scale, known.left
     if unseen:
         settled, left = positive_upward_biased(known.variance, PROTOCOL.blind_noise * found.view.sd), np.ones(p)

@@ -1,20 +1,21 @@
-r"""Two variables of several columns each, such as categories: one association, one strength, one test.
+r"""The association of two variables with several columns each, such as categories: one strength, one test.
 
 Let A and B be the columns of two variables, and Θ the precision matrix. Given all other variables they are unrelated if
 and only if the block Θ_AB is zero. Its estimate T_AB is tested as a whole, by Wald's statistic
 
     t'V⁻¹t,    t = vec(T_AB),    V_{ij,kl} = Σ size (G_ik G_jl + G_il G_jk),
 
-with the covariance that the law of the release gives its entries (:mod:`graphveil.recovery.noise_model`). The singular
-values of Θ_AA^-½ Θ_AB Θ_BB^-½ are the partial canonical correlations of A and B. The strength of the association is
+with the covariance of its entries under the noise model of the release (:mod:`graphveil.recovery.noise_model`). The
+singular values of Θ_AA^-½ Θ_AB Θ_BB^-½ are the partial canonical correlations of A and B. The strength of the
+association is
 
     √(Q/m),    Q = tr(Θ_AA⁻¹ Θ_AB Θ_BB⁻¹ Θ_BA),    m = min(|A|, |B|),
 
-the root of the mean of their squares. It lies between 0 and 1, does not depend on which level the others are compared
-with, and is what users know in each case: the absolute partial correlation of two columns, √(partial R²) of a number
-and a category, and the partial form of Cramér's V of two categories. Noise adds tr(VK), K = Θ_AA⁻¹ ⊗ Θ_BB⁻¹, to an
-estimate of Q on average, which is subtracted. An interval takes Q for a multiple of a noncentral χ² with the mean and
-the variance that it has to first order.
+the root of the mean of their squares. It lies between 0 and 1, does not depend on the reference level, and is familiar
+to users in each case: the absolute partial correlation of two columns, √(partial R²) of a number and a category, and
+the partial form of Cramér's V of two categories. Noise adds tr(VK), K = Θ_AA⁻¹ ⊗ Θ_BB⁻¹, to an estimate of Q on
+average, which is subtracted. An interval takes Q for a multiple of a noncentral χ² with the mean and the variance that
+it has to first order.
 """
 
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ __all__ = [
 Places = tuple[range, ...]  # the columns of each variable
 
 _LARGE = 1000  # entries of a block beyond which the covariance of them all would take longer than everything else
-_SMALLEST_P = 1e-300  # of which a normal score can still be taken
+_SMALLEST_P = 1e-300  # the smallest p-value with a finite normal score
 _HALVINGS = 60  # of an interval that holds the end of another
 
 

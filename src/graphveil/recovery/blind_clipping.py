@@ -1,8 +1,8 @@
-"""What clipping took where no histogram of norms tells how many rows it met: as much as if rows were Gaussian.
+"""Correction for clipping without a histogram of norms: the loss is computed as if rows were Gaussian.
 
-The one round of few records takes rows about a first mean, divided by first variances, and both have much noise. Where
-a variance came out too small, or the mean lies to one side, ordinary rows are shortened, too. What that leaves of the
-moments of Gaussian rows can be computed, and so what they were before.
+With few records there is one round, of rows about a first mean and divided by first variances, both of which are noisy.
+If a variance is too small, or the mean lies to one side, ordinary rows are clipped too. The effect on the moments of
+Gaussian rows can be computed, and therefore undone.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from graphveil._typing import Matrix, Vector
 __all__ = ["unclip_axes", "unclip_moments", "uneven_gaussian_loss"]
 
 _STEPS = 8  # to 1% where half is left
-_LEAST_LEFT = 0.5  # rows of which less is left say hardly more than where they lie
+_LEAST_LEFT = 0.5  # if less is left, rows show little more than their location
 
 
 def unclip_moments(mean: Vector, variance: Vector, radius: float) -> tuple[Vector, Vector]:

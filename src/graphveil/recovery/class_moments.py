@@ -1,6 +1,6 @@
-"""Class shares, class means and the scatter within classes: what a linear discriminant needs, from a release.
+"""Class shares, class means and the scatter within classes from a release: the inputs of a linear discriminant.
 
-There are two ways to ask for them. With many records, labels are columns among others, and the adaptive rounds find the
+There are two ways to release them. With many records, labels are columns among others, and the adaptive rounds find the
 covariance of all of them. With few, one round releases the moments of (z, ch), where z is a row and h the one-hot of
 its label: the second moment of z, its sums in each class, and the counts. With c equal to the bound R of ‖z‖, the
 noise of the sums is 2R/(nμ) in every coordinate, hardly more than the √2R/(nμ) that it would be if nothing else were
@@ -28,13 +28,13 @@ __all__ = ["ONE_ROUND_NORM", "ClassMoments", "classes_from_columns", "classes_fr
 # Rows are shortened to this share of what their bounds allow. Accuracies at 0.45 and at 0.6 are within a point of each
 # other, and at 1 worse by up to 8 where records are few (benchmarks/classify.py, and Gaussian classes).
 ONE_ROUND_NORM = 0.6
-_LEAST_SHARE = 0.01  # of a class: noise may say that there is none
+_LEAST_SHARE = 0.01  # of a class: with noise its share may come out as zero
 _SURELY = 3.0  # standard deviations of what is missing from the counts, from which on some labels are unknown
 
 
 @dataclass(frozen=True, eq=False)
 class ClassMoments:
-    """What is known of the classes, in user's units.
+    """Estimates of the classes, in user's units.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
-"""The radius to which whitened rows are shortened, from a noisy histogram of their norms.
+"""The radius to which whitened rows are clipped, from a noisy histogram of their norms.
 
-Shortening to R keeps the share c(R) = E min(r, R)²/E r² of the second moment and costs noise that grows with R². The
+Clipping to R keeps the share c(R) = E min(r, R)²/E r² of the second moment and costs noise that grows with R². The
 best R minimises b²p + p(p + 1)/2 (σ(R)/c)², the squared bias plus the variance of the rescaled matrix. Gaussian rows
 lose the same in all directions, and dividing by c gives it back: what looks like their loss counts little in the bias
 b, as long as nothing else is seen and the noise of the histogram can hide little. So does the loss of rows with other

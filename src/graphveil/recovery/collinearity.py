@@ -1,8 +1,8 @@
-"""Which columns follow from others, as far as a release can tell.
+"""Collinear columns, as far as a release can tell.
 
-A direction u of the standardised columns has the noisy variance u'Yu, whose noise has a known law. Where that is below
-its noise, and the noise is small against 1, the columns of u are not badly known: they add up to something constant. So
-do the indicators of all levels of a category.
+A direction u of the standardised columns has the noisy variance u'Yu, whose noise has a known distribution. If u'Yu is
+below its noise, and the noise is small against 1, the columns of u are collinear rather than poorly known: they add up
+to a constant, as the indicators of all levels of a category do.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from graphveil.recovery.noise_model import NoisyCovariance
 __all__ = ["collinear_columns"]
 
 _WITHIN = 3.0  # standard deviations of its noise: a variance below may be nothing
-_SHARP = 0.05  # a noise above does not tell what is nothing from what is little
+_SHARP = 0.05  # with more noise, zero and small variances cannot be distinguished
 _PART = 0.2  # of the largest weight: columns with less have nothing to do with a direction
 
 

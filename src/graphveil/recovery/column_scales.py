@@ -1,4 +1,4 @@
-"""First questions: the mean and the variance of every column; and where its rows lie, if public bounds drown it.
+"""First queries: the mean and the variance of every column, and the range of its rows if public bounds are too wide.
 
 All numbers are in scaled units: the public box is [-1, 1] for every column.
 """
@@ -25,7 +25,7 @@ _LARGEST_WEIGHT = 2.0**20  # weights are integers
 
 @dataclass(frozen=True)
 class Columns:
-    """What is known of every column.
+    """Estimates of every column.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def _left_for_rounds(inputs: ProtocolInputs) -> float:
 
 
 def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], tuple[Columns, float]]:
-    """Ask about columns; return what is known, and the share of μ² that is left."""
+    """Query the columns; return the estimates and the remaining share of μ²."""
     p, lattice = inputs.n_features, inputs.lattice
     columns, spent = _columns_before_answers(inputs), 0.0
     if inputs.gaps:

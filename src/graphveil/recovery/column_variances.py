@@ -1,9 +1,9 @@
-"""What is known of every column's variance: one posterior from all answers about it.
+"""The variance of every column: one posterior from all answers about it.
 
 Two things are unknown of a column: its variance v, and how far from its mean that variance sits. A dense column has it
 near its standard deviation; a rare event or a long tail has it in few rows, about a distance D. A whitened row there
 has the squared norm r² = D²/b + (that of an ordinary row), where b is the variance by which the column was divided, and
-shortening it to R leaves R²/r² of its square. So, given v and D, every answer has a known law:
+clipping it to R leaves R²/r² of its square. So, given v and D, every answer has a known distribution:
 
 * the column's own squares, asked before the rounds: N(v, s²), unbiased, but noisy where bounds are wide;
 * the moments of a round: N((1 - ℓ)v, τ²), sharp, but clipping took the share ℓ(D²/b, R);
@@ -11,10 +11,11 @@ shortening it to R leaves R²/r² of its square. So, given v and D, every answer
 
 Rounds differ in b and R. A dense column loses about the same in all of them and a rare one does not, which tells a
 column whose bounds are too wide from one whose tail was cut: both show less than was known before. Three numbers are
-common to the columns and are learnt from all of them together: what size variances have, how many columns have theirs
-far out, and how much of what rows lose beyond Gaussian ones is lost by all alike, as it is where whole rows are long.
+common to the columns and are learned from all of them together: the size of variances, how many columns have their
+variance far out, and how much of the loss beyond that of Gaussian rows is common to all columns, as it is if whole rows
+are long.
 
-The posterior is a sum over a grid. All else follows from it: the scale of the next round, the variance that is
+The posterior is a sum over a grid. Everything else follows from it: the scale of the next round, the variance that is
 published, its standard deviation, and which columns are undetermined.
 """
 
@@ -44,7 +45,7 @@ Shape = tuple[tuple[float, float], ...]
 _NORMAL = ((-1.4, -0.98), (0.0, 0.0), (1.4, -0.98))  # three points of a standard normal law, and its log density
 _ORDINARY = 2.0  # D² beyond the other columns' that a dense column has: E z⁴ - 1 of a normal one
 
-_LEAST_LEFT = 0.05  # of a variance of which less is left, nothing is known but what other answers say
+_LEAST_LEFT = 0.05  # if less of a variance is left, only other answers give information about it
 
 _SPREADS = (0.3, 1.0, 2.5)  # standard deviations that log v may have among columns: alike, similar, anything
 _OTHERS = 0.2  # of the columns may be unlike the rest
@@ -151,7 +152,7 @@ def variance_prior(variance: Vector, sd: Vector) -> Prior:
     Most columns have log v ~ N(m, t²), with every m and t of a grid weighed by how well it fits; others have any.
     """
     if not np.isfinite(sd).all():
-        return np.array([0.0]), np.array([0.0])  # nothing was asked: any size is as good as another
+        return np.array([0.0]), np.array([0.0])  # no answer: any size is equally good
     top = max(float((variance + 4.0 * sd).max()), float(sd.max()))
     grid = np.linspace(np.log(0.01 * np.median(sd)), np.log(top), 120)
     fits = _log_fit(variance[:, None], np.exp(grid), sd[:, None])

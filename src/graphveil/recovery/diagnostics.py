@@ -1,4 +1,4 @@
-"""What a reader must know before believing an estimate: warnings and notes, from published numbers alone."""
+"""Warnings and notes that a reader must know before relying on an estimate, from published numbers alone."""
 
 from typing import TYPE_CHECKING
 
@@ -38,8 +38,8 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
     if weight is not None and not _weights_drown(release):
         mean = release.divisor / release.n_samples * weight.largest
         said.append(
-            f"The mean weight is about {mean:.3g}, and noise is that of records that all have the largest, "
-            f"{weight.largest:g}; sampling noise is that of {release.n_kish:,.0f} equally weighted "
+            f"The mean weight is about {mean:.3g}, but the noise is that of records which all have the largest, "
+            f"{weight.largest:g}; the sampling error is that of {release.n_kish:,.0f} equally weighted "
             f"{release.event.counted}."
         )
     for group in found.collinear:
@@ -81,7 +81,7 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
     hardly = release.observed <= _HARDLY_EVER
     if hardly.any():
         said.append(
-            "These columns, or some pairs of them, are hardly ever there: do not interpret what is said about them: "
+            "These columns, or some pairs of them, are almost always missing: do not interpret results about them: "
             f"{_list_columns(release, hardly.any(axis=1) & (np.diag(release.observed) < 1.0))}."
         )
     unknown = unknown_levels(release, found)
@@ -93,8 +93,8 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
         )
     if found.saturated:
         said.append(
-            f"Rows fill data_norm={release.domain.radius:g}, to which longer ones are shortened: the estimate "
-            "describes shortened rows. Give a larger public norm, or bounds."
+            f"Rows fill data_norm={release.domain.radius:g}, to which longer rows are clipped: the estimate "
+            "describes clipped rows. Give a larger public norm, or bounds."
         )
     return said
 

@@ -1,17 +1,17 @@
-"""How sure is an edge? Intervals of partial correlations that count privacy noise and sampling noise.
+"""Intervals of partial correlations that account for privacy noise and sampling noise.
 
 A sparse estimate Θ̂ is biased towards zero, so it is corrected by one Newton step (Janková and van de Geer 2015),
 
     T = 2Θ̂ − Θ̂YΘ̂,  T − Θ ≈ −Θ(Y − Σ)Θ,
 
-whose noise has a known law: that of the release (`graphveil.recovery.noise_model`). The partial correlation
+whose noise has the known distribution of the release (`graphveil.recovery.noise_model`). The partial correlation
 -T_ij/√(T_ii T_jj) then has a standard deviation in closed form, by the delta method, on the scale of Fisher's z. What
 first order leaves out is calibrated by simulation from the release alone: the whole estimate is repeated on the inverse
 of a slightly less sparse Θ̂ plus fresh noise of the same law. All intervals are widened or narrowed by the one factor
 that makes the simulated ones cover; and a p-value is the share of simulated pairs without an edge that look as strong,
 because edges are chosen far out in a tail that is not quite Gaussian.
 
-A category of three levels or more is several columns and one variable: its edges are judged as a whole
+A category of three levels or more is several columns and one variable: its edges are tested as a whole
 (:mod:`graphveil.recovery.associations`), calibrated by the same simulation.
 """
 
@@ -57,7 +57,7 @@ class EdgeIntervals:
     ----------
     estimate, lower, upper : (p, p) arrays
         Partial correlations without the bias of the lasso, and the ends of their intervals; NaN if there is a
-        ``reason`` to give none. What noise adds to a strength on average is subtracted from it.
+        ``reason`` to give none. The average contribution of noise to a strength is subtracted.
     p_value : (p, p) array
         Probability that noise alone would make an edge look at least this strong, by simulation: near 5% it need not
         agree with an interval to the last digit.
@@ -73,7 +73,7 @@ class EdgeIntervals:
     by_level : EdgeIntervals or None
         The same of all columns, with the levels of categories apart; None where no variable has several columns.
     scores : FisherScores or None
-        In ``by_level``: the law of its errors to first order, before it is calibrated.
+        In ``by_level``: the distribution of its errors to first order, before calibration.
     """
 
     estimate: Matrix
@@ -98,7 +98,7 @@ class EdgeIntervals:
     def to_frame(self) -> Any:
         """A data frame of all pairs, strongest first; ``edge`` is ``select()``. Needs pandas.
 
-        Where variables have several columns, ``df`` tells how many partial correlations a pair has.
+        If variables have several columns, ``df`` is the number of partial correlations of a pair.
         """
         pd = import_package("pandas", "to_frame")
 
@@ -150,7 +150,7 @@ class EdgeIntervals:
         return float(np.tanh(SEEN * np.median(self.fisher_z_sd[pairs])))
 
     def select(self, fdr: float = 0.1) -> NDArray[np.bool_]:
-        """Adjacency matrix of edges, of which a share of at most ``fdr`` is expected to be noise.
+        """Adjacency matrix of edges; at most a share ``fdr`` of them is expected to be noise.
 
         Benjamini and Hochberg's rule with Storey's estimate of the share of pairs without an edge.
         """
@@ -244,8 +244,8 @@ def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -
     if groups:
         named = "; ".join(", ".join(columns[k] if columns else f"x{k}" for k in group) for group in groups)
         return (
-            f"As far as the release can tell, these columns are collinear: {named}. Given the others, nothing is left "
-            "of one of them to correlate. Leave one out, as with the levels of a category."
+            f"As far as the release can tell, these columns are collinear: {named}. Given the others, one of them "
+            "has no variation left to correlate. Leave one out, as with the levels of a category."
         )
     return (
         "Edges that look certain contradict each other, because some directions of the table lie within the noise: "

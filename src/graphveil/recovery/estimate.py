@@ -78,15 +78,15 @@ class Estimate:
     unresolved : bool
         Some directions lie within the noise; do not interpret partial correlations along them.
     saturated : bool
-        Rows fill the norm to which they were shortened: the estimate mostly describes the clipping. A larger public
+        Many rows reach the norm to which they are clipped: the estimate mostly describes the clipping. A larger public
         ``data_norm`` would help.
     columns : tuple of str or None
         Names of the columns, if they have any.
     noisy : NoisyCovariance
         The covariance before denoising, with the law of its noise.
     evened : NoisyCovariance
-        The same with what clipping took from some directions more than from others, as far as the release tells: what
-        regressions are made of (:mod:`graphveil.recovery.uneven_loss`).
+        The same, corrected for clipping that removed more from some directions than from others, as far as the release
+        shows it. Regressions use it (:mod:`graphveil.recovery.uneven_loss`).
     """
 
     covariance: NDArray[np.float64]
@@ -107,7 +107,7 @@ class Estimate:
 
     @cached_property
     def collinear(self) -> tuple[tuple[int, ...], ...]:
-        """Groups of columns of which one follows from the others, as far as the release can tell."""
+        """Groups of nearly collinear columns, as far as the release can tell."""
         return collinear_columns(self.noisy)
 
     @cached_property
@@ -125,7 +125,7 @@ class Estimate:
 
     @property
     def variance_sd(self) -> NDArray[np.float64]:
-        """Standard deviations of the variances: noise, what clipping may have taken, and sampling."""
+        """Standard deviations of the variances: noise, sampling, and what clipping may have removed."""
         sampling = (self.fourth_moment - 1.0) * self.noisy.sampling
         return np.asarray(np.diag(self.covariance) * np.sqrt(self.relative_sd**2 + sampling))
 
@@ -136,7 +136,7 @@ class Estimate:
 
     @property
     def partial_correlations(self) -> NDArray[np.float64]:
-        """Correlations of pairs when all other columns are known; 1 on the diagonal."""
+        """Correlations of pairs given all other columns; 1 on the diagonal."""
         return partial_correlations(self.precision)
 
     def correlation_intervals(self, level: float = 0.95) -> EdgeIntervals:
@@ -460,6 +460,6 @@ def _replay(release: Release) -> RoundState:
 
 def _another_recipe(release: Release) -> InvalidParameter:
     return InvalidParameter(
-        "The rounds of this release do not follow the recipe of this version of graphveil: another one made it "
-        f"({release.versions.get('graphveil', 'unknown')}). Recover it with that one."
+        "The answers of this release do not follow the protocol of this version of graphveil: another version made it "
+        f"({release.versions.get('graphveil', 'unknown')}). Recover it with that version."
     )

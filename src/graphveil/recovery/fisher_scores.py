@@ -1,4 +1,4 @@
-"""Fisher's z of partial correlations, and the law of its errors to first order.
+"""Fisher's z of partial correlations, and the distribution of its errors to first order.
 
 With T the corrected precision, r_ij = -T_ij/√(T_ii T_jj), and an error of T moves r_ij by
 

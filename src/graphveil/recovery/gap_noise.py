@@ -1,6 +1,6 @@
-"""What gaps add to the sampling noise of a covariance: pairs of columns are there in a part of the records only.
+"""The sampling noise that gaps add to a covariance: pairs of columns are observed in only a part of the records.
 
-Let column j be there in a share q_j of the records, independently of everything, and h_j = 1/q_j − 1. A pairwise
+Let column j be observed in a share q_j of the records, independently of everything, and h_j = 1/q_j − 1. A pairwise
 covariance S_jk averages over the records that have both. Entries of S that have a column in common share the records in
 which it is missing, so for Gaussian rows with covariance C
 

@@ -1,9 +1,8 @@
 """From moments of rows whose gaps were filled with means to those of complete rows.
 
-A missing value stands at the mean, so it adds nothing to a sum of products of deviations. A covariance of filled rows
-is therefore that of complete rows times the share of records in which both columns are there, if whether a value is
-missing has nothing to do with what it would be (missing completely at random). Dividing by the released shares gives
-the estimate that statisticians call pairwise complete.
+A missing value is replaced by the mean, so it adds nothing to a sum of products of deviations. A covariance of filled
+rows is therefore that of complete rows times the share of records in which both columns are observed, if values are
+missing completely at random. Dividing by the released shares gives the pairwise complete estimate.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""Intervals of means, standard deviations and correlations, from the law of their errors.
+"""Intervals of means, standard deviations and correlations, from the distribution of their errors.
 
-Each is about Gaussian on a scale of its own: a mean as it is, a standard deviation as its logarithm, a correlation as
-Fisher's z. Correlations are those before denoising, which has shrunk them.
+Each is approximately Gaussian on its own scale: a mean as it is, a standard deviation as its logarithm, a correlation
+as Fisher's z. Correlations are those before denoising, which has shrunk them.
 """
 
 from typing import TYPE_CHECKING
@@ -47,14 +47,14 @@ def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> 
         places = [decimals(float(numbers["std_err"][k]))] * 4 + [decimals(width)] * 3
         cells = [fixed(float(values[k]), most) for values, most in zip(numbers.values(), places, strict=True)]
         rows.append((name, *cells))
-    notes = ["std err counts sampling, noise, and what clipping may have moved a mean by."]
+    notes = ["std err accounts for sampling, noise, and the shift of a mean that clipping may cause."]
     if estimate.undetermined.any():
         notes.append("Without an interval, a standard deviation may be off by more than a factor of 1.2.")
     hidden = [name for name, lost in zip(names, estimate.hidden_tails & ~estimate.undetermined, strict=True) if lost]
     if hidden:
         notes.append(
-            "No interval of a standard deviation where the bounds allow tails that so few records, or such a budget, "
-            f"do not show: {list_first(hidden)}. Narrower public bounds would help."
+            "No interval of a standard deviation where the bounds allow tails that this budget cannot detect with so "
+            f"few records: {list_first(hidden)}. Narrower public bounds would help."
         )
     facts = (("Records", f"as good as {estimate.n_eff:,.0f} without noise"),)
     header = ("", "mean", "std err", *ends, "std dev", *ends)

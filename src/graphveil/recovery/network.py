@@ -1,18 +1,18 @@
-"""A sparse precision matrix from a release, with penalties that know the noise, their scale chosen for free.
+"""A sparse precision matrix from a release, with penalties that follow the noise; their scale is chosen for free.
 
-The penalty of an entry is κ times the standard deviation of its noise, times a weight that is 1 where an edge could be
-noise and nearly 0 where it could not. Weights come from two rounds of the same fit: one step of the local linear
-approximation to a folded penalty (Zou and Li 2008, SCAD), and another. So edges that are certainly there are not
-shrunk, and the rest is set to zero.
+The penalty of an entry is κ times the standard deviation of its noise, times a weight that is 1 if an edge could be
+noise and nearly 0 if it could not. Weights come from two rounds of the same fit: one step of the local linear
+approximation to a folded penalty (Zou and Li 2008, SCAD), and another. So clear edges are not shrunk, and the others
+are set to zero.
 
-κ is chosen by *thinning* (data thinning, Neufeld et al. 2024, for Gaussian noise of known law): with G an independent
-copy of the noise, Y + G and Y - G are independent. Fit on the first, score -log det Θ + tr((Y - G)Θ) on the second; the
-score is linear in Y - G, so it does not matter that this is indefinite. No budget is spent.
+κ is chosen by *thinning* (data thinning, Neufeld et al. 2024, for Gaussian noise of known distribution): with G an
+independent copy of the noise, Y + G and Y - G are independent. Fit on the first, score -log det Θ + tr((Y - G)Θ) on the
+second; the score is linear in Y - G, so it does not matter that this is indefinite. No budget is spent.
 
-Below two effective records a column the denoised matrix D knows the broad shape better than Y, but has spread every
+Below two effective records per column the denoised matrix D has the broad shape better than Y, but has spread every
 edge over all pairs. A few fits to mixtures of the two compete, from D alone to Y alone with weights, all with the
-variances of D. Half as many records would choose otherwise, so thinning is uneven there: Y + G/2 and Y - 2G are
-independent too, and the first has nearly all that Y knows.
+variances of D. With half the information the choice would differ, so thinning is uneven there: Y + G/2 and Y - 2G are
+independent too, and the first has nearly all information of Y.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ _LEAST_WEIGHT = 0.02
 # effective record a column, they fall with the number of these, down to the finest and from the roughest.
 _FINE, _ROUGH = 1e-3, 3e-3
 _FINEST, _ROUGHEST = 1e-5, 1e-3
-RELIABLE = 2.0  # effective records per column below which single entries say nothing
+RELIABLE = 2.0  # effective records per column below which single entries carry no information
 _CAUTIOUS = 0.5  # κ of the fit to the denoised matrix
 # Shares of the noisy matrix in mixtures with the denoised one, and κ of the fits to them, in units of that share.
 _MIXTURES = ((0.3, (1.2, 0.85, 0.6)), (0.6, (1.5, 1.1)))
@@ -104,7 +104,7 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
 
 
 def _fit_denoised(denoised: Matrix, sd: Matrix) -> Network:
-    """Single entries drown; the denoised matrix still knows the broad shape."""
+    """Noise hides single entries, but the denoised matrix still has the broad shape."""
     return _fit_broad(denoised, sd, _CAUTIOUS, None, _FINEST)
 
 

@@ -1,12 +1,11 @@
-"""A released covariance before denoising, and the law of its noise: what every judgement about edges rests on.
+"""A released covariance before denoising and the distribution of its noise, on which all tests of edges are based.
 
 The released matrix is Y = Σ + B E B' + Z. E is the privacy noise of the last round, a symmetric Gaussian matrix with
-standard deviation s on the diagonal and s/√2 off it, brought back by B from the coordinates in which it was added; a
-merged release has such a term for every site. Z is what other rows of the same population would have changed:
-C^½ H C^½' with H of the same form and standard deviation
-√(2v), where v is 1/n for Gaussian rows and more for heavier tails. Both are known once Σ is estimated, by the denoised
-C. Single entries may have errors of their own beside that, independent of each other. Where values are missing, Z has
-more variance (:mod:`graphveil.recovery.gap_noise`).
+standard deviation s on the diagonal and s/√2 off it, transformed back by B from the coordinates in which it was added;
+a merged release has such a term for every site. Z is what other rows of the same population would have changed: C^½ H
+C^½' with H of the same form and standard deviation √(2v), where v is 1/n for Gaussian rows and more for heavier tails.
+Both are known once Σ is estimated, by the denoised C. Single entries may have additional errors, independent of each
+other. If values are missing, Z has more variance (:mod:`graphveil.recovery.gap_noise`).
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,11 @@
-"""Normal scores of ranks, through a distribution function that is found inside the budget.
+"""Normal scores of ranks, from a distribution function estimated within the budget.
 
-Counts of cells, asked for before anything else, tell how the records of a column are distributed. Their noisy shares
+Counts of cells, the first queries, show how the records of a column are distributed. Their noisy shares
 make a monotone curve from values to normal scores, Φ⁻¹ of the distribution function, which is public from then on: rows
 are encoded through it like through a logarithm (``privacy/proofs/ranks.md``, theorem 19).
 
-The curve need not be exact. Whatever it is, the release describes the columns that it makes; and a distribution
-function that is off by a few percent bends scores by less than correlations show.
+The curve need not be exact. The release describes the columns that the curve produces; and a distribution function that
+is off by a few percent changes scores too little to affect correlations visibly.
 """
 
 from collections.abc import Iterator
@@ -34,12 +34,12 @@ _STEP, _SEEN = 1.0 / 64.0, 4.0
 
 
 def rank_query(codebook: Codebook) -> QueryBatch:
-    """What is asked first."""
+    """The first query."""
     return [(CellCounts(np.array(codebook.unscored, dtype=np.float64)), PROTOCOL.ranks_share)]
 
 
 def mu_after_ranks(mu: float) -> float:
-    """What is left of μ."""
+    """The remaining μ."""
     return float(mu * np.sqrt(1.0 - PROTOCOL.ranks_share) * (1.0 - 2.0**-40))
 
 

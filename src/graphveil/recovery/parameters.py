@@ -1,8 +1,8 @@
-"""The numbers that the adaptive protocol is made with, as one frozen, versioned set.
+"""The constants of the adaptive protocol, as one frozen, versioned set.
 
-They decide what is asked, and how answers are read. A release file names the version, because its answers can be read
-by the protocol that asked for them and by no other. *Open* means chosen on the open tables of ``benchmarks/judges.py``,
-*old* on the tables of ``docs/accuracy.md`` before there were judges.
+They determine the queries and how the answers are used. A release file names the version, because only the protocol
+that asked the queries can use their answers. *Open* means chosen on the open tables of ``benchmarks/judges.py``, *old*
+on the tables of ``docs/accuracy.md`` before there were held-out tables.
 """
 
 from dataclasses import dataclass
@@ -21,29 +21,30 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RadiusParameters:
-    """How a radius is read off a histogram of norms (:mod:`graphveil.recovery.clipping_radius`).
+    """How a radius is chosen from a histogram of norms (:mod:`graphveil.recovery.clipping_radius`).
 
     Attributes
     ----------
     fine_noise : float
-        Bins are finer where all of them together are quieter than this share of the rows. Old.
+        Bins are finer if the noise of all of them together is below this share of the rows. Old.
     tail : float
-        A tail counts while its sum exceeds this many standard deviations. Old.
+        A tail counts as detected while its sum exceeds this many standard deviations. Old.
     far : float
-        One more for every doubling beyond this many √p: a false alarm there would upset the whole scale. Old.
+        One more standard deviation for every doubling beyond this many √p: a false alarm there would distort the whole
+        scale. Old.
     toll, patience : float
-        Squared standard deviations that a bin must hold to speak for rows rather than against them, and how much may
-        speak against them before the tail is taken to have ended. Old.
+        Squared standard deviations above which a bin is evidence for rows rather than against them, and how much
+        evidence against them ends the tail. Old.
     kurtosis : tuple
-        Beyond these it is noise. Old.
+        Range of plausible kurtosis; values outside are noise. Old.
     gaussian_feared : float
-        Share of what Gaussian rows would lose too that counts: norms alone do not prove that rows are Gaussian. Old.
+        Share of the loss of Gaussian rows that counts as bias: norms alone do not prove that rows are Gaussian. Old.
     otherwise : float
-        Share of the loss that may be of another kind, or hidden by noise, before all of it counts. Old.
+        Share of the loss that may be non-Gaussian, or hidden by noise, before all of it counts. Old.
     deepest : float
-        Share that rows must keep for that: of rows that all have one length nothing is told by their norms. Old.
+        Share that rows must keep for that: norms carry no information if all rows have the same length. Old.
     least_kept : float
-        Share that rows must keep in any case: below it more is guessed than measured. Open.
+        Share that rows must always keep: below it, more is guessed than measured. Open.
     """
 
     fine_noise: float = 0.01
@@ -65,11 +66,12 @@ class ShrinkageParameters:
     Attributes
     ----------
     detection : float
-        First looks believe a spread of the spectrum only when it exceeds its noise by this many standard deviations.
+        In the first round, the spectrum counts as flat unless its spread exceeds its noise by this many standard
+        deviations.
     floor : float
-        No eigenvalue is taken to be below this share of their mean,
+        No eigenvalue is assumed to be below this share of their mean,
     resolution : float
-        nor below this share of the noise's largest eigenvalue: that far down nothing can be seen.
+        nor below this share of the noise's largest eigenvalue, below which nothing can be resolved.
     widest_stretch : float
         A shape that must be stretched more than this to reach the floor is replaced by a skewed one.
     """
@@ -82,19 +84,19 @@ class ShrinkageParameters:
 
 @dataclass(frozen=True)
 class NormParameters:
-    """How a norm is found in private (:mod:`graphveil.recovery.private_norm`). All old.
+    """How a norm is found privately (:mod:`graphveil.recovery.private_norm`). All old.
 
     Attributes
     ----------
     share : float
         Share of μ² for both histograms together.
     seen : float
-        Standard deviations that a coarse bin and its neighbour must hold together, and by which a tail must exceed its
+        Standard deviations that a coarse bin and its neighbour must reach together, and by which a tail must exceed its
         noise.
     slack : float
-        Rows beyond the last visible tail are few, but their number is not known to be zero.
+        Factor for rows beyond the last visible tail, which are few but may not be zero.
     least_rows : float
-        Standard deviations of a count: below this a quarter of the rows could hide in the noise.
+        Least number of rows in standard deviations of a count: below it, a quarter of the rows could hide in the noise.
     """
 
     share: float = 0.03
@@ -105,97 +107,100 @@ class NormParameters:
 
 @dataclass(frozen=True)
 class ProtocolParameters:
-    """Every number of the protocol, with its reason.
+    """All constants of the protocol, with reasons.
 
     Attributes
     ----------
     version : str
-        Changes with every change of what is asked, or of how answers lead to the next question.
+        Changes with every change of the queries, or of how answers determine the next query.
     gaps_share : float
-        Share of μ² for how often values are missing, where some columns declare it. Noise of shares is small against
-        that of moments from 0.02 on.
+        Share of μ² for the shares of missing values, if some columns declare them. From 0.02, the noise of these shares
+        is small compared with that of moments.
     ranks_share : float
         Share of μ² for the distribution of columns that are released as normal scores of their ranks. Errors fall by a
-        fifth from 0.01 to 0.04, and by less than their noise beyond (lognormal rows, 5,000 and 20,000).
+        fifth from 0.01 to 0.04, and by less than their noise above that (lognormal rows, 5,000 and 20,000).
     mean_share : float
         Share of μ² for the first means. Old; flat within 5%.
     few_records : float
-        Effective records a column below which little more than the scale of the rows can be learnt in one round. With
-        more than that, what the scale takes costs columns with long tails more than it gains. Open.
+        Effective records per column below which one round can learn little more than the scale of the rows. Above it,
+        finding the scale costs columns with long tails more than it gains. Open.
     few_mean_share : float
-        Share of μ² for the first means then: squares about a mean that is all noise are useless. Open: with 0.05
-        errors are 1% larger.
+        Share of μ² for the first means in that case: squares about a mean that is only noise are useless. Open: with
+        0.05, errors are 1% larger.
     squares_share, weighted_squares_share : float
-        Shares of μ² for the columns' squares, with equal weights and with the weights that the first ones suggest. Old;
+        Shares of μ² for the columns' squares, with equal weights, and with weights chosen from the first answers. Old;
         flat.
     cells_share : float
-        Share of μ² for counting cells, spent only where a column drowns. Old; flat.
+        Share of μ² for counting cells, spent only if noise hides a column. Old; flat.
     clear_rounds : tuple
-        Shares of the three rounds in what the columns leave over, and of the histogram in each round. Old; flat.
+        Shares of the three rounds in the budget left after the columns, and share of the histogram in each round. Old;
+        flat.
     noisy_rounds : tuple
-        The same where the first histogram would be too noisy otherwise. Old.
+        The same if the first histogram would otherwise be too noisy. Old.
     largest_count_noise : float
-        A count that is noisier than this share of the rows says nothing about their norms. Old.
+        A count whose noise exceeds this share of the rows carries no information about their norms. Old.
     tail_share : float
-        Share of the last round for what clipping cut off. Open: 0.06 to 0.2 are within 3%.
+        Share of the last round for the clipped tail. Open: 0.06 to 0.2 are within 3%.
     unrelated_rows : float
-        Times the share of rows that can hide in the noise of the norms: no axis of the last round is divided by less.
-        Open: with 1 some errors are above 1, and with 3 the error of clean collinear columns doubles again.
+        No axis of the last round is divided by less than this many times the share of rows that can hide in the noise
+        of the norms. Open: with 1 some errors are above 1, and with 3 the error of columns that are collinear in all
+        rows doubles again.
     room : float
-        Squared radius for each column that the last round is expected to have at most, where rare events are given room
-        in it: the radius of the round before may have been made for them. Open: 1.3 and 1.5 are alike.
+        Largest expected squared radius per column of the last round, if it leaves rare events unclipped: the radius of
+        the round before may already account for them. Open: 1.3 performs like 1.5.
     most_explained : float
-        Share of an event's variance that other columns may explain for it to be given room. Old: an event that moves
-        another column by 2.6 of its deviations has 0.25, twins among the indicators of real tables have 0.4 to 0.8.
+        Largest share of an event's variance that other columns may explain if it is to be left unclipped. Old: an event
+        that moves another column by 2.6 of its deviations has 0.25, twins among the indicators of real tables have 0.4
+        to 0.8.
     tail_part, tail_part_sd : float
-        Of the share that clipping took of a variance by its long tail, the part that it took of its covariances: the
-        middle, and a standard deviation, of the 0.2 to 1.0 that it is without privacy where others depend on the
-        column linearly, by its logarithm or by a step (benchmarks/rare_events.py).
+        If clipping removes a share of a variance by its long tail, the part of that share that it removes from its
+        covariances: the middle and a standard deviation of the range 0.2 to 1.0, measured without privacy for
+        dependence that is linear, logarithmic or a step (benchmarks/rare_events.py).
     drowned : float
-        Standard deviation of a log variance from which on a column's bulk is looked for: its variance may be anything
-        between a third and three times.
+        Standard deviation of a log variance above which the bulk of a column is searched for: its variance may be
+        between a third and three times the estimate.
     most_rows_lost, least_rows_lost : float
-        Cells are counted only if they can place the bulk to within the first share of the rows; the bulk is all but the
-        second. Old.
+        Cells are counted only if they can locate the bulk to within the first share of the rows; the bulk is all rows
+        except the second share. Old.
     even_chance : float
-        Probability that at least two thirds of the loss are common to all columns, from which on that is relied on.
-        Open: 0.95 relies on nothing, and 0.5 clips rare columns too much.
+        The loss is treated as common to all columns if at least two thirds of it are common with this probability.
+        Open: with 0.95 this never happens, and with 0.5 rare columns are clipped too much.
     least_feared : float
         Share of a loss that counts as uneven even if it looks even. Old.
     least_loss : float
-        A loss for which it matters whether it is even. Old.
+        Smallest loss that is tested for evenness. Old.
     bulk_shares, bulk_noise : tuple, float
-        Shares of that one round for a coarse histogram that finds the bulk of the norms: the first is taken whose
-        counts are quieter than this share of the rows. Open.
+        Shares of the one round of few records for a coarse histogram that finds the bulk of the norms: the first is
+        used for which the noise of counts is below ``bulk_noise`` of the rows. Open.
     blind_radius : float
-        Radius of whitened rows in that round, in norms of the bulk, or in √p where that is not known. Old.
+        Radius of whitened rows in that round, in norms of the bulk, or in √p if the bulk is unknown. Old.
     blind_noise : float
-        Part of the noise by which a variance then errs upwards: nothing is known of what was clipped. Open.
+        Part of its noise by which a variance is then biased upwards, because nothing is known about clipped rows. Open.
     at_bound : float
-        How likely a column is to have its variance at its farther bound, as indicators have, against anywhere else far
-        out. Open.
+        Prior odds that a column has its variance at its farther bound, as indicators have, rather than anywhere else
+        far out. Open.
     at_bound_parts : tuple
-        Squared norms there, in units of the squared distance to the bound, and parts of the variance: events meet other
-        events, so that their rows are longer than they alone would make them. Open.
+        Squared norms there, in units of the squared distance to the bound, and parts of the variance: events coincide
+        with other events, so that their rows are longer than one event would make them. Open.
     crudeness : float
-        The law of losses is off by this share of what it says was lost; the clipped tail and the common loss by twice
-        that. Open: with 0.25 more columns are flagged, and more are missed.
+        Relative error of the model of losses; the clipped tail and the common loss have twice that. Open: with 0.25
+        more columns are flagged, and more are missed.
     earlier_crudeness : float
-        Share by which the common loss of an earlier round may be off: its norms were noisier. Open.
+        Relative error of the common loss of an earlier round, whose norms were noisier. Open.
     doubt : float
-        Probability that a standard deviation is off by more than a factor of 1.2, from which on it is told. Open: with
-        0.03 twice as many wrong ones are not told, with 0.003 one column in ten is told in vain.
+        A standard deviation is flagged if it is off by more than a factor of 1.2 with more than this probability. Open:
+        with 0.03 twice as many wrong ones are not flagged, with 0.003 one column in ten is flagged unnecessarily.
     least_variance : float
-        Standard deviations of its noise that a variance must have to be believed. Old.
+        A variance is used only if it exceeds this many standard deviations of its noise. Old.
     sharpest : float
-        No eigenvalue of the correlations is taken to be below this many times the noise that some columns have beyond
-        that of most. Old.
+        No eigenvalue of the correlations is assumed to be below this many times the excess noise of the noisiest
+        columns. Old.
     lost_correlation : float
-        Standard deviation of how much otherwise what clipping took may be correlated. Open.
+        Standard deviation of the difference in correlation between clipped and kept parts. Open.
     constant : float
-        Appended to whitened rows, whose columns have variance about 1.
+        The constant appended to whitened rows, whose columns have variance about 1.
     radius, shrinkage, norm : RadiusParameters, ShrinkageParameters, NormParameters
-        Those of three steps.
+        Parameters of three steps.
     """
 
     version: str = "9"
@@ -245,5 +250,5 @@ PROTOCOL = ProtocolParameters()
 
 @cache
 def software_versions() -> tuple[tuple[str, str], ...]:
-    """What a release was made with, and so what can make it again from the same seed: the recipe is the protocol's."""
+    """The software that made a release and can reproduce it from the same seed; "recipe" is the protocol version."""
     return *((name, version(name)) for name in ("graphveil", "numpy", "numba")), ("recipe", PROTOCOL.version)

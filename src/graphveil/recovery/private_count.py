@@ -1,7 +1,7 @@
-"""The number of people, where being in the table is a secret: one noisy count, asked for before anything else.
+"""The number of people, if membership in the table is secret: one noisy count, the first query.
 
-Everything after it, also which queries are asked, uses the released number (``privacy/proofs/add_remove.md``, theorem
-14).
+Everything after it, including the choice of queries, uses the released number (``privacy/proofs/add_remove.md``,
+theorem 14).
 """
 
 import numpy as np
@@ -18,10 +18,10 @@ _SHARE = 0.02
 
 
 def count_query() -> QueryBatch:
-    """What is asked first."""
+    """The first query."""
     return [(RowCount(), _SHARE)]
 
 
 def mu_after_count(mu: float) -> float:
-    """What is left of μ."""
+    """The remaining μ."""
     return float(mu * np.sqrt(1.0 - _SHARE) * (1.0 - 2.0**-40))

@@ -4,7 +4,7 @@ The first has wide bins over 77 decades and only finds where rows are; the secon
 finds where they end. Every row falls into exactly one bin of each, so both are ordinary steps of the gate
 (``privacy/proofs/norm.md``, theorem 9).
 
-What is published afterwards describes rows shortened to that norm.
+Everything published afterwards describes rows clipped to that norm.
 """
 
 from collections.abc import Generator
@@ -24,7 +24,7 @@ _FINE = np.power(1.25, np.arange(25.0))  # from the lower end of two coarse bins
 
 
 def mu_after_norm(mu: float) -> float:
-    """What is left of μ."""
+    """The remaining μ."""
     return float(mu * np.sqrt(1.0 - PROTOCOL.norm.share) * (1.0 - 2.0**-40))
 
 

@@ -1,4 +1,4 @@
-"""What survey weights add up to, and how much they differ: asked for before anything else.
+"""The total of survey weights and how much they differ: the first query.
 
 Everything after it is divided by the released total (``privacy/proofs/weights.md``, theorem 18).
 """
@@ -17,10 +17,10 @@ _SHARE = 0.02
 
 
 def total_query() -> QueryBatch:
-    """What is asked first."""
+    """The first query."""
     return [(TotalWeight(), _SHARE)]
 
 
 def mu_after_total(mu: float) -> float:
-    """What is left of μ."""
+    """The remaining μ."""
     return float(mu * np.sqrt(1.0 - _SHARE) * (1.0 - 2.0**-40))

@@ -1,4 +1,4 @@
-"""A protocol: a generator that yields batches of queries, is sent noisy answers, and returns what it concludes.
+"""A protocol: a generator that yields batches of queries, is sent noisy answers, and returns a result.
 
 The gate runs protocols against rows and noise; :func:`graphveil.recover` runs them again on the answers in a release.
 """

@@ -1,8 +1,8 @@
-"""Rare events: their variance, and their covariances with everything else, lie in the few rows where they happen.
+"""Rare events, whose variance and covariances with all other columns come from the few rows in which they occur.
 
-Divided by its standard deviation, an event of a share q of the rows makes these 1/√q long. Clipping shortens them, and
-what they say is lost from the variance, the covariances and the mean. Here is when the last round divides such columns
-by more, what is given back to what was clipped, and how unsure that is.
+Divided by its standard deviation, an event of a share q of the rows makes these 1/√q long. Clipping shortens these
+rows, and their contribution to the variance, the covariances and the mean is lost. This module decides when the last
+round divides such columns by more, what is added back to clipped moments, and how uncertain that is.
 """
 
 import numpy as np
@@ -136,7 +136,7 @@ def single_errors(covariance: Vector, fourth: Vector, missing: Vector, unsure: V
     lost = missing * variance  # ℓ v
     errors = PROTOCOL.lost_correlation**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
     errors += (np.maximum.outer(unsure, unsure) * covariance) ** 2
-    np.fill_diagonal(errors, 0.0)  # variances have an account of their own, and no say in correlations
+    np.fill_diagonal(errors, 0.0)  # variances are handled separately and do not enter correlations
     return np.asarray(errors)
 
 

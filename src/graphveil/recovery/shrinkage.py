@@ -1,11 +1,10 @@
-"""Shrinkage of a noisy symmetric matrix whose noise law is known: never invert a noisy spectrum.
+"""Shrinkage of a noisy symmetric matrix whose noise distribution is known: never invert a noisy spectrum.
 
 Y = C + E with E a symmetric Gaussian matrix (standard deviation s on the diagonal, s/√2 off it), its trace known
-better. The noise is invariant under rotations and says nothing about directions, so the eigenvectors of Y are kept
-and its eigenvalues are replaced by what C is expected to show along them. That needs the spectrum of C, which is
-estimated from Y: its first two moments without bias, because the noise variance is public; its shape by the formula
-of Bun, Allez, Bouchaud and Potters (2016). Where the second moment shows no signal, the answer is a multiple of the
-identity.
+better. The noise is invariant under rotations and says nothing about directions, so the eigenvectors of Y are kept and
+its eigenvalues are replaced by the expected values of C along them. That needs the spectrum of C, which is estimated
+from Y: its first two moments without bias, because the noise variance is public; its shape by the formula of Bun,
+Allez, Bouchaud and Potters (2016). If the second moment shows no signal, the estimate is a multiple of the identity.
 
 One eigendecomposition; no Monte Carlo.
 """

@@ -1,15 +1,15 @@
-"""What clipping took from some directions more than from others.
+"""Corrections for clipping that removed more from some directions than from others.
 
-What clipping takes from one column more than from others is given back to that column
+What clipping removes from one column more than from others is added back to that column
 (:mod:`graphveil.recovery.column_variances`), and what is left, the mean share ℓ of the second moment of whitened rows,
 to all directions alike. Of that, Gaussian rows would lose g, evenly. The rest, x = ℓ − g, may be missing from one
-direction: a few rows that are far out where one column is not explained by the others, of all p directions the one in
-which that column's regression has its residuals. Its R² is then too large, and its coefficients are off.
+direction: a few rows that are far out in the direction of the residuals of one column's regression on the others. Its
+R² is then too large, and its coefficients are off.
 
-All that is known of the losses of p orthogonal directions is that none is negative and that they add up to px.
-Among all laws of a loss with the mean x within [0, px], the one with the largest variance, τ² = (p − 1)x², has all of
-it in one direction, any of them as likely as the others. The clipped tail T, where it was asked for, shows the losses
-with noise s, of the form of all moments here. Both together say that, beside ℓ, a direction has lost
+All that is known of the losses of p orthogonal directions is that none is negative and that they add up to px. Among
+all distributions of a loss with the mean x within [0, px], the one with the largest variance, τ² = (p − 1)x², has all
+of it in one direction, any of them as likely as the others. The clipped tail T, where it was asked for, shows the
+losses with noise s, of the form of all moments here. Together they imply that, in addition to ℓ, a direction has lost
 
     w (T − I·tr T/p),    w = τ²/(τ² + s²),    with an error of variance τ²s²/(τ² + s²):
 

@@ -1,1 +1,1 @@
-"""What came out of the gate: public, frozen, saved and loaded without executing anything."""
+"""Releases: public, frozen, saved and loaded without executing anything."""

@@ -1,4 +1,4 @@
-"""One answer: the question, the law of its noise, and the noisy numbers."""
+"""One answer: the query, the distribution of its noise, and the noisy numbers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -85,7 +85,7 @@ def released_count(answers: Sequence[Answer]) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class SurveyWeights:
-    """What was released of survey weights, as shares of the largest.
+    """The released numbers about survey weights, as shares of the largest.
 
     Attributes
     ----------

@@ -1,9 +1,8 @@
-"""Whether a release agrees with itself: checked when one is made, and again when one is read from a file.
+"""Consistency of a release: checked when it is made, and again when it is read from a file.
 
-All of it follows from what is public: the rounds cost no more than was charged, every law has the noise that its μ
-needs, questions and answers fit the columns, and no number is one that the law could not have given. A file that was
-forged to agree throughout is not found out here, nor is a sensitivity that is too small for its question: that
-needs the proofs of ``privacy/``, which public facts know nothing of.
+All checks use public facts: the rounds cost no more than was charged, every distribution has the noise that its μ
+needs, queries and answers fit the columns, and every number is possible. A consistent forgery is not detected here, nor
+is a sensitivity that is too small for its query, which only the proofs of ``privacy/`` can show.
 """
 
 import math
@@ -44,9 +43,9 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
     if not event.covers(answer.step for answer in rounds):
         raise InvalidParameter("the rounds of a release must not cost more than was charged.")
     if event.hides_count != (isinstance(rounds[0].query, RowCount) if rounds else False):
-        raise InvalidParameter("a release hides the number of records exactly if it asks for it first.")
+        raise InvalidParameter("a release hides the number of records exactly if that number is its first query.")
     if (domain.weight is not None) != (isinstance(rounds[0].query, TotalWeight) if rounds else False):
-        raise InvalidParameter("a release of weighted records asks first what the weights add up to.")
+        raise InvalidParameter("the first query of a release of weighted records must be the total weight.")
     n, count_sd = released_count(rounds) if event.n_samples is None else (event.n_samples, 0.0)
     divisor = n if domain.weight is None else released_weights(rounds).total
     people = event.n_samples if domain.weighs_rows else None
@@ -57,17 +56,17 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
         _check_question(query, domain)
         lattice, layout = query.geometry(space)
         if {group.name: group.count for group in step.groups} not in _sizes(query, layout, event):
-            raise InvalidParameter("a round's answer does not have the size of its question.")
+            raise InvalidParameter("an answer does not have the size of its query.")
         factor = query.unit_factor(space, divisor)
         if not math.isclose(answer.factor, factor, rel_tol=_ROUNDING):
-            raise InvalidParameter("a round's factor is not the one of its question and the number of records.")
+            raise InvalidParameter("the factor of an answer does not match its query and the number of records.")
         for group in step.groups:
             weight = space.weight_unit if query.weighted else 1
             weight = PERSON_WEIGHT**2 if isinstance(query, TotalWeight) else weight
             most = (n + _FARTHEST * count_sd) * weight * _reach(query, lattice)
             farthest = (most + _FARTHEST * group.sd) * factor
             if not (np.abs(answer.values[group.name]) <= farthest * (1.0 + _ROUNDING)).all():
-                raise InvalidParameter("a round's answer has numbers that neither records nor noise could give.")
+                raise InvalidParameter("an answer has numbers that neither records nor noise could produce.")
 
 
 def _check_event(event: ReleaseEvent, domain: Domain) -> None:
@@ -82,7 +81,7 @@ def _check_event(event: ReleaseEvent, domain: Domain) -> None:
     else:  # the paper's noise need not keep its budget, but is never less than its formula says
         keeps = event.mu * math.sqrt(2.0 * math.log(1.25 / delta)) <= epsilon * (1.0 + _ROUNDING)
     if not keeps:
-        raise InvalidParameter("the cost of a release must be within the budget that it was asked for.")
+        raise InvalidParameter("the cost of a release must be within its requested budget.")
 
 
 def _check_law(step: GaussianStep) -> None:
@@ -109,7 +108,7 @@ def _check_question(query: Query, domain: Domain) -> None:
     width = row_map.centre.size if row_map is not None else query.low.size if hasattr(query, "low") else p
     last = query.columns.max(initial=0.0) if hasattr(query, "columns") else 0.0
     if width != p or last >= p:
-        raise InvalidParameter("a round must ask about the columns of the domain.")
+        raise InvalidParameter("a query must be about the columns of the domain.")
     if isinstance(query, Moments) and row_map is None and (query.radius, query.constant) != (domain.radius, 0.0):
         raise InvalidParameter("moments of the rows themselves must be taken at the norm of the domain.")
 

@@ -1,4 +1,4 @@
-r"""The file of a release: a line that says what it is, a JSON header, numbers, a checksum. Nothing in it is executed.
+r"""The file of a release: a first line, a JSON header, numbers, a checksum. Nothing in it is executed.
 
 ::
 

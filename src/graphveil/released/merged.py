@@ -1,7 +1,7 @@
-"""Releases of several sites in one: hospitals share what they have released, and nobody's records move.
+"""Merged releases of several sites: hospitals share their releases, and no records move.
 
-Everything here is post-processing of published numbers. What changes is the sentence of the guarantee: a person has
-rows at one site, or at a few, and is protected by what was released there (``privacy/proofs/sites.md``, theorem 12).
+Everything here is post-processing of published numbers. Only the guarantee changes: a person has rows at one site, or
+at a few, and is protected by the releases there (``privacy/proofs/sites.md``, theorem 12).
 """
 
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ class MergedEvent(PrivacyCost, Record):
 
     @property
     def by_person(self) -> bool:
-        """Whether the sites knew whose row is whose."""
+        """Whether the sites had a person column."""
         return all(site.by_person for site in self.sites)
 
     @property
@@ -143,7 +143,7 @@ class MergedRelease(Release):
 
     @classmethod
     def of(cls, parts: tuple[Release, ...], weighting: str, sites_per_person: int) -> "MergedRelease":
-        """Check that the parts fit together, and put them together."""
+        """Check that the parts are compatible, and merge them."""
         _check_alike(parts)
         _validation.choice("weights", weighting, list(_WEIGHTS))
         event: Any = MergedEvent(tuple(part.event for part in parts), sites_per_person)
@@ -159,7 +159,7 @@ class MergedRelease(Release):
 
     @property
     def merged_event(self) -> MergedEvent:
-        """What the sites have spent."""
+        """What the sites were charged."""
         event: Any = self.event
         assert isinstance(event, MergedEvent)
         return event
@@ -182,7 +182,7 @@ class MergedRelease(Release):
 
     @property
     def observed(self) -> Matrix:
-        """Weighted mean of the sites' noisy shares of the records in which both columns of a pair are there."""
+        """Weighted mean of the sites' noisy shares of the records in which both columns of a pair are observed."""
         return self._average([part.observed for part in self.parts])
 
     @property
@@ -199,7 +199,7 @@ class MergedRelease(Release):
 
     @property
     def between_sites(self) -> Matrix:
-        """What the distances between the sites' means add to the second moment, without what their noise adds."""
+        """What the differences between the sites' means add to the second moment, corrected for their noise."""
         apart = [part.moment_center - self.moment_center for part in self.parts]
         noise = [(1.0 - w) * part.location_noise for w, part in zip(self.weights, self.parts, strict=True)]
         return self._average([np.outer(d, d) - excess for d, excess in zip(apart, noise, strict=True)])
@@ -280,7 +280,7 @@ def merge_releases(releases: Sequence[Release], *, weights: str = "rows", sites_
     weights : {"rows", "inverse variance"}
         "rows" weights each site by its number of rows: the second moment of all rows pooled, however the sites differ.
         "inverse variance" weights by :attr:`Release.n_eff`, which has the least noise, and assumes that all sites draw
-        from one population: if they differ, it leans towards those with the larger budgets.
+        from one population: if they differ, it favours those with larger budgets.
     sites_per_person : int, default 1
         At how many of the sites one person may have rows; 1 when the sites' people are disjoint.
 
@@ -318,7 +318,7 @@ def _check_alike(parts: tuple[Release, ...]) -> None:
         raise InvalidParameter.of("releases", "at least two releases", len(parts))
     for number, part in enumerate(parts):
         if isinstance(part, MergedRelease):
-            raise InvalidParameter(f"release {number} is merged already: give the releases that it was made of.")
+            raise InvalidParameter(f"release {number} is already merged: pass the releases that it was made from.")
         if part.domain.weight is not None:
             raise InvalidParameter(f"release {number} is of weighted records, which cannot be merged yet.")
         if part.event.mechanism != "default":

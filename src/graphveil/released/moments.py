@@ -1,4 +1,4 @@
-"""What a release says about the data, in the user's units: means, second moments, and the law of their noise.
+"""Means and second moments of a release in the user's units, and the distribution of their noise.
 
 Everything here is post-processing of published numbers: it costs nothing, may be repeated, and cannot weaken the
 guarantee.

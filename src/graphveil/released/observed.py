@@ -1,4 +1,4 @@
-"""How often values are there, and pairs of them, from the noisy answer to :class:`ObservedPairs`."""
+"""How often values and pairs of values are observed, from the noisy answer to :class:`ObservedPairs`."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""What came out of the gate: noisy answers, the facts about them that are public, and the file that holds both."""
+"""A release: noisy answers, the public facts about them, and the file that holds both."""
 
 import hashlib
 import os
@@ -34,7 +34,7 @@ _EVENTS = {kind.__name__: kind for kind in (ReleaseEvent, GroupEvent)}  # what o
 
 @dataclass(frozen=True, eq=False)
 class Release(NoisyMoments):
-    """A noisy second moment and the law of its noise.
+    """A noisy second moment and the distribution of its noise.
 
     Made by :func:`graphveil.release`, saved with :meth:`save`, read with :meth:`load`. Mechanism units are those of
     rows scaled by the bounds; user's units are those of the data.
@@ -48,7 +48,7 @@ class Release(NoisyMoments):
     augment : Constant, Labels or None
         What was appended to them.
     answers : tuple of Answer
-        The queries, with their noisy answers and the laws of the noise.
+        The queries, with their noisy answers and the distributions of the noise.
     versions : dict
         Versions of graphveil and of the sampler that made it.
     """
@@ -78,7 +78,7 @@ class Release(NoisyMoments):
 
     @property
     def column_labels(self) -> tuple[str, ...]:
-        """What people are shown in place of the names of the columns: the labels and units of the codebook."""
+        """Display names of the columns: the labels and units of the codebook."""
         return self.column_names if self.domain.codebook is None else self.domain.codebook.labels
 
     @property
@@ -90,7 +90,7 @@ class Release(NoisyMoments):
 
     @property
     def variable_labels(self) -> tuple[str, ...]:
-        """What people are shown in place of the names of the variables: the labels and units of the codebook."""
+        """Display names of the variables: the labels and units of the codebook."""
         return self.column_names if self.domain.codebook is None else self.domain.codebook.variable_labels
 
     @property
@@ -104,7 +104,7 @@ class Release(NoisyMoments):
 
     @property
     def budget(self) -> Budget:
-        """The guarantee that was asked for; ``event`` has the one that holds."""
+        """The requested guarantee; ``event`` has the one that holds."""
         return self.event.budget
 
     @property

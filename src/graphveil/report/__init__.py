@@ -1,1 +1,1 @@
-"""A release as one HTML file that anybody can open: made of published numbers alone."""
+"""A release as one HTML file that anybody can open, made from published numbers alone."""

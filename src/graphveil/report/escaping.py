@@ -1,4 +1,4 @@
-"""Names of columns inside tables, where some letters would be more than letters."""
+"""Column names in tables, escaped so that a spreadsheet does not execute them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The page of several groups: their numbers, their networks on one layout, what they differ in. It has no script."""
+"""The page of several groups: their numbers, their networks on one layout, their differences. It has no script."""
 
 import warnings
 from html import escape
@@ -85,7 +85,7 @@ def _render_pair(release: Release, pair: Comparison, places: Matrix, *, unfolded
 def _render_differences(release: Release, pair: Comparison) -> str:
     found = [(kind, int(k)) for kind in pair.kinds for k in np.flatnonzero(pair.differ(kind))]
     if not found:
-        return "<p>No difference is seen.</p>"
+        return "<p>No difference was found.</p>"
     found.sort(key=lambda item: float(item[0].p_value[item[1]]))
     rows = "".join(_render_difference(release, kind, k) for kind, k in found[:_MOST_ROWS])
     left = len(found) - _MOST_ROWS
@@ -112,7 +112,7 @@ def _render_difference(release: Release, kind: Differences, k: int) -> str:
 
 
 def _label(release: Release, kind: Differences, k: int) -> str:
-    """What people are shown in place of the name of a variable, or of two."""
+    """The label of a variable, or of two."""
     names, labels = tuple(release.variables), release.variable_labels
     if kind.what == "partial correlation":
         return " — ".join(labels[ends[k]] for ends in np.triu_indices(len(names), 1))

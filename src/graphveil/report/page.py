@@ -44,13 +44,14 @@ def write_report(
     Parameters
     ----------
     release : Release or GroupedRelease
-        The only input of the report. Of several groups it shows the networks on one layout, and what they differ in.
+        The only input of the report. For several groups, the report shows the networks on one layout and their
+        differences.
     path : path
         Where to write. An earlier report is replaced; any other file is left alone, with an error.
     forecast : Forecast, optional
         An earlier forecast (:func:`graphveil.plan`), to compare with.
     title : str, optional
-        What the report is about; default: how many variables there are.
+        The title of the report; by default, it gives the number of variables.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def _render_notes(content: Content) -> str:
     if not content.notes:
         return ""
     items = "".join(f"<li>{escape(note)}</li>" for note in content.notes)
-    unfolded = "" if content.intervals.reason is None else " open"  # nothing below can be believed
+    unfolded = "" if content.intervals.reason is None else " open"  # nothing below is reliable
     return (
         f'<details class="notes"{unfolded}><summary><strong>Before you read on ({len(content.notes)})</strong> '
         f"<span>{escape(content.notes[0])}</span></summary><ul>{items}</ul></details>"
@@ -156,15 +157,15 @@ def _render_regression(content: Content) -> str:
     levels = ""
     if content.has_joint_edges:
         levels = (
-            " The levels of a category are compared with its first one, and tested together (χ²). As an outcome a "
-            "level is 1 or 0, and coefficients are differences of its probability."
+            " The levels of a category are compared with its first level, and tested together (χ²). As an outcome, a "
+            "level is 1 or 0, and coefficients are differences in its probability."
         )
     heads = "".join(
         f'<th scope="col" class="number">{name}</th>' for name in ("Coefficient", "from", "to", "Standardized")
     )
     return (
         '<section class="live" aria-labelledby="regression-title"><h2 id="regression-title">Regressions</h2>'
-        "<p>Least squares of one variable on all others, from the release alone, with 95% intervals that count "
+        "<p>Least squares of one variable on all others, from the release alone, with 95% intervals that account for "
         f"sampling and privacy noise. Grey: the interval contains zero.{levels}</p>"
         '<div class="controls"><label for="outcome">Outcome <select id="outcome"></select></label></div>'
         '<p id="fit-said" class="count" role="status" aria-live="polite"></p>'
@@ -185,9 +186,9 @@ def _render_centrality(content: Content) -> str:
         charts.append(f"<figure><h3>{title}</h3>{drawn}</figure>")
         if name == "strength":
             said = (
-                f"Another study of as many people with the same budget would put {escape(named[0])} first again with a "
-                f"probability of {measure.same_first:.0%}; its order of strengths is expected to have a rank "
-                f"correlation of {measure.rank_correlation:.2f} with this one."
+                f"Another study of as many people with the same budget would rank {escape(named[0])} first again with "
+                f"a probability of {measure.same_first:.0%}; the expected rank correlation of its strengths with these "
+                f"is {measure.rank_correlation:.2f}."
             )
     if not charts:
         return ""
@@ -195,7 +196,7 @@ def _render_centrality(content: Content) -> str:
     cut = f" The {_MOST_CENTRAL} most central are shown." if len(content.names) > _MOST_CENTRAL else ""
     return (
         '<section aria-labelledby="centrality-title"><h2 id="centrality-title">Centrality</h2><p>Sums of the partial '
-        f"correlations of a variable's edges that noise is unlikely to have made, without "
+        "correlations of a variable's edges that are unlikely to be noise, without "
         f"(strength) and with signs (expected influence), with 95% intervals. {said}{cut}{unsigned}</p>"
         f'<div class="pair">{"".join(charts)}</div></section>'
     )
@@ -208,7 +209,7 @@ def _render_comparison(release: Release, content: Content, forecast: Forecast) -
         ("columns", f"{forecast.n_features}", f"{len(release.column_names)}"),
         ("ε", format_exact(forecast.budget.epsilon), format_exact(release.budget.epsilon)),
         ("δ", format_exact(forecast.budget.delta), format_exact(release.budget.delta)),
-        ("records a person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),
+        ("records per person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),
         ("noise-free records (n_eff)", f"{here.n_eff:,.0f}", f"{content.found.n_eff:,.0f}"),
         (
             "partial correlation detected 4 times out of 5",

@@ -1,4 +1,4 @@
-"""What the pages of one release and of several groups have in common."""
+"""Parts shared by the pages of one release and of several groups."""
 
 import base64
 import hashlib
@@ -53,26 +53,26 @@ def render_page(
 
 def _render_verdict(card: PrivacyCard) -> str:
     """The one sentence."""
-    state, verdict = ("private", "Private on the conditions below.") if card.private else ("open", "Not private.")
+    state, verdict = ("private", "Private under the conditions below.") if card.private else ("open", "Not private.")
     return f'<strong class="{state}">{verdict}</strong> {escape(card.headline)}'
 
 
 def render_card(card: PrivacyCard) -> str:
-    """All that is said of privacy."""
+    """The facts of the privacy card."""
     facts = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in card.facts)
     return f'<dl class="facts">{facts}</dl>'
 
 
 def render_numbers(release: Release, found: Estimate, intervals: EdgeIntervals, seen: str) -> str:
-    """How good a release is: tiles of one number each, of which ``seen`` says how many edges there are."""
+    """The accuracy of a release as tiles of one number each; ``seen`` is the number of edges."""
     lost = int(found.undetermined.sum())
-    drowned = f", but for {lost} {'column that drowns' if lost == 1 else 'columns that drown'} in it" if lost else ""
+    drowned = f", except for {lost} {'column' if lost == 1 else 'columns'} hidden by the noise" if lost else ""
     smallest = intervals.smallest_edge
     tiles = [
         (f"{release.n_samples:,}", release.event.counted),
         (f"{len(release.variables):,}", "variables"),
-        (f"{found.n_eff:,.0f}", f"noise-free records it is as good as (n_eff){drowned}"),
-        (seen, "edges that noise is unlikely to have made"),
+        (f"{found.n_eff:,.0f}", f"noise-free records with as much information (n_eff){drowned}"),
+        (seen, "edges that are unlikely to be noise"),
         ("none" if smallest is None else f"{smallest:.2g}", "partial correlation detected 4 times out of 5"),
     ]
     return "".join(f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in tiles)

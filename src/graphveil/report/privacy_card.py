@@ -1,4 +1,4 @@
-"""The privacy card: what is promised, on which conditions, in words for the person who has to approve a publication."""
+"""The privacy card: the guarantee and its conditions, for the person who has to approve a publication."""
 
 import math
 from collections import Counter
@@ -22,11 +22,11 @@ class PrivacyCard:
     Attributes
     ----------
     private : bool
-        False where nothing is promised: the noise was seeded.
+        False if nothing is guaranteed, because the noise was seeded.
     headline : str
         The guarantee.
     facts : tuple of pairs of str
-        What is said, under which heading.
+        Headings and their text.
     """
 
     private: bool
@@ -62,16 +62,16 @@ def privacy_card(release: Release | GroupedRelease) -> PrivacyCard:
         ("What it means", _describe_meaning(event)),
         ("Who is protected", _describe_people(one)),
         ("Against what", _describe_neighbours(one)),
-        ("What the publisher vouches for", _describe_assumptions(one)),
+        ("What the publisher is responsible for", _describe_assumptions(one)),
         ("What was released", _describe_answers(release)),
         (
-            "What was not",
+            "What was not released",
             "No record, and no exact number computed from records: no sum, minimum or maximum, no count of clipped or "
             "missing values. Everything shown here is computed from the noisy numbers.",
         ),
         ("What it covers", "The release file, this card, and anything that anybody ever computes from them."),
-        ("What is not promised", _describe_limits(event)),
-        ("Public anyway", _describe_public_facts(release)),
+        ("What is not guaranteed", _describe_limits(event)),
+        ("Public facts", _describe_public_facts(release)),
         ("Other releases", _describe_charge(event)),
         ("Seeded", _describe_seed(event)),
         ("Mechanism", _describe_mechanism(one)),
@@ -79,7 +79,7 @@ def privacy_card(release: Release | GroupedRelease) -> PrivacyCard:
         (
             "Fingerprint",
             f"SHA-256 {release.checksum} of the release's content; `graphveil show FILE` prints it for any release "
-            "file. It shows damage or a mix-up; it is not a signature.",
+            "file. It detects damage or a mix-up; it is not a signature.",
         ),
     ]
     return PrivacyCard(not event.seeded, release.guarantee, tuple(facts))
@@ -123,7 +123,7 @@ def _records_of_one(release: Release) -> str:
 
 def _describe_meaning(event: ReleaseEvent) -> str:
     if event.seeded:
-        return "Nothing is promised: whoever knows the seed can subtract the noise."
+        return "Nothing is guaranteed: whoever knows the seed can subtract the noise."
     epsilon, delta = event.proven_epsilon, event.budget.delta
     promised, added = max_guess_accuracy(event)
     odds = str(math.ceil(100.0 * math.exp(epsilon)) / 100.0) if epsilon < 12.0 else f"e^{format_round_up(epsilon, 3)}"
@@ -140,7 +140,7 @@ def _describe_meaning(event: ReleaseEvent) -> str:
 
 
 def _up(share: float) -> int:
-    """Times in a thousand, rounded up: a promise must not be prettier than it is."""
+    """Times in a thousand, rounded up: a guarantee must not look better than it is."""
     return min(math.ceil(share * 1000.0), 1000)
 
 
@@ -154,8 +154,8 @@ def _describe_assumptions(release: Release) -> str:
         people = "everybody has one id, and nobody shares it"
     return (
         f"The software cannot check that {chosen} and any exclusion of records were chosen without looking at these "
-        f"records; nor that {people}; nor that a ledger knows every other "
-        f"release of these people. Ask who vouches for this, and where each bound comes from."
+        f"records; nor that {people}; nor that a ledger contains every other "
+        "release about these people. Ask who is responsible for this, and where each bound comes from."
     )
 
 
@@ -166,12 +166,12 @@ def _describe_limits(event: ReleaseEvent) -> str:
         f"The number of {event.counted} is not hidden: if being in the table is itself sensitive, consider that first."
     )
     if event.neighbours == "add-remove":
-        count = "Which of two records a person in the table has is protected less than being in it: by twice μ."
+        count = "Which of two records a person in the table has is protected less than membership: by twice μ."
     elif event.groups:
         count = f"Who belongs to the group {' or '.join(event.groups)} is not hidden. {count}"
     return (
-        f"{count} A group (a family, a ward) is protected less than one person. General facts can be learnt, and apply "
-        "to people outside the data too. This is not a legal determination of anonymity."
+        f"{count} A group (a family, a ward) is protected less than one person. General facts can be learned, and "
+        "apply to people outside the data too. This is not a legal determination of anonymity."
     )
 
 
@@ -195,16 +195,16 @@ def _parts(release: Release | GroupedRelease) -> tuple[Release, ...]:
 
 
 def _one_of(release: Release | GroupedRelease) -> Release:
-    """The first of several groups: all of them were asked the same."""
+    """The first of several groups: all of them answer the same queries."""
     return release.parts[0] if isinstance(release, GroupedRelease) else release
 
 
 def _describe_sources(domain: Domain) -> str:
-    """How many of the variables say how what is declared of them is known."""
+    """For how many variables the codebook gives a source."""
     if domain.codebook is None:
         return ""
     count, silent = len(domain.codebook.names), len(domain.codebook.without_source)
-    return f" ({count - silent} of {count} variables say how they are known)" if silent < count else ""
+    return f" (with a source for {count - silent} of {count} variables)" if silent < count else ""
 
 
 def _describe_public_facts(release: Release | GroupedRelease) -> str:
@@ -236,7 +236,7 @@ def _describe_mechanism(release: Release) -> str:
         return f"Gaussian noise as in Algorithm 1 of Su, Guo and Zhang, classical calibration.{proof}"
     rounds = "one answer" if event.rounds == "one" else f"{len(release.answers)} answers in adaptive rounds, one charge"
     if isinstance(release, MergedRelease):
-        rounds = f"{len(release.parts)} sites, each with a release and a charge of its own"
+        rounds = f"{len(release.parts)} sites, each with its own release and charge"
     return (
         f"Discrete Gaussian noise on exact integer sums, analytic calibration; {rounds}. Records were clipped to "
         f"their bounds before being summed.{_describe_weighting(release.domain)}"
@@ -260,10 +260,11 @@ def _describe_seed(event: ReleaseEvent) -> str:
 
 def _describe_charge(event: ReleaseEvent) -> str:
     if event.seeded:
-        return "μ = ∞: a ledger counts a seeded release as the end of the budget."
+        return "μ = ∞: on a ledger, a seeded release uses up the budget."
     four = 0.5 * math.erfc(-event.mu / math.sqrt(2.0)) + 4.0 * event.eta  # four times the same: twice μ
     return (
-        "A release knows nothing of others about the same people. The publisher's ledger does: ask for its total. "
+        "This card does not cover other releases about the same people. The publisher's ledger does: ask for its "
+        "total. "
         f"This one counts as μ = {format_round_up(event.mu, 6)} of Gaussian differential privacy (lattice term "
         f"η = {format_round_up(event.eta, 2)}). "
         f"Releases add up in μ²: after four like this the attacker above is right at most {_up(four)} times in 1,000."

@@ -26,9 +26,9 @@ __all__ = ["FDR", "LEVEL", "MOST_OUTCOMES", "Content", "Spectrum", "collect_note
 
 
 FDR, LEVEL = 0.1, 0.95
-_EDGES_A_COLUMN, _LEAST_EDGES = 8, 200  # the path ends where there are more: nobody sees anything in them
+_EDGES_A_COLUMN, _LEAST_EDGES = 8, 200  # the path ends at more edges, which would be unreadable
 _NOISE_DRAWS = 9
-MOST_OUTCOMES = 100  # columns with which each is regressed on all others: beyond, nobody reads such a table
+MOST_OUTCOMES = 100  # up to this many columns each is regressed on all others; longer tables would be unreadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Spectrum:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What is shown.
+    """The content of a report.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Content:
     chosen : int
     intervals : EdgeIntervals
     sure : (p, p) array of bool
-        Pairs that noise is unlikely to have made, at a false discovery rate of a tenth.
+        Pairs that are unlikely to be noise, at a false discovery rate of a tenth.
     estimate : (p, p) array
         Partial correlations: those of the intervals, or the denoised ones where there are none.
     order : (p,) array of int
@@ -100,7 +100,7 @@ class Content:
 
 
 def collect_report_data(release: Release) -> Content:
-    """Recover, fit the whole path, and judge every edge: from published numbers alone."""
+    """Recover, fit the whole path, and test every edge: from published numbers alone."""
     names, places = release.variable_labels, tuple(release.variables.values())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it
@@ -152,15 +152,15 @@ def _eigenvalues(matrix: Matrix) -> Matrix:
 
 
 def collect_notes(release: Release, found: Estimate, intervals: EdgeIntervals) -> list[str]:
-    """What a reader must know before believing anything."""
+    """What a reader must know before relying on the results."""
     notes = []
     if release.seeded:
         notes.append("The noise was seeded: this is a simulation, and nothing in it is private.")
     if not release.seeded and release.budget.delta >= 1.0 / release.n_samples:
         notes.append(
             f"δ = {format_exact(release.budget.delta)} is at least 1/n: publishing one record at random would satisfy "
-            "it. Choose it well below."
+            "it. Choose δ well below 1/n."
         )
     if intervals.reason is not None:
-        notes.append(f"{intervals.reason} Every edge could have been made by the noise.")
+        notes.append(f"{intervals.reason} Every edge could be noise.")
     return notes + diagnostics(release, found)

@@ -1,4 +1,4 @@
-"""The exact answer to each question in ``spec/queries.py``, as integers, before noise.
+"""The exact answer to each query in ``spec/queries.py``, as integers, before noise.
 
 Guarantee
 ---------

@@ -87,7 +87,7 @@ class Selection:
         if self.beside in self.features:
             what = "the label" if self.hasher is None else "the person column"
             raise SourceError(
-                f"Column {self.beside!r} is {what} and cannot be a feature too: take it out of the domain."
+                f"Column {self.beside!r} is {what} and cannot be a feature too: remove it from the domain."
             )
 
     @property
@@ -166,8 +166,8 @@ class Selection:
                 )
         if self.hasher is not None and not can_be_ids(kinds[str(self.beside)]):
             raise SourceError(
-                f"The person column {self.beside!r} has type {kinds[str(self.beside)]}, for which being the same is "
-                "not exact: use integers, text or bytes."
+                f"The person column {self.beside!r} has type {kinds[str(self.beside)]}, whose values cannot be "
+                "compared exactly: use integers, text or bytes."
             )
         if self.hasher is not None:
             self.hasher.check_alike(holds_integers(kinds[str(self.beside)]))

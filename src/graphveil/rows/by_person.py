@@ -1,4 +1,4 @@
-"""The people of a source: how many rows each has, and what their rows are replaced by before they are summed.
+"""The people of a source: how many rows each has, and what replaces their rows before they are summed.
 
 Guarantee
 ---------

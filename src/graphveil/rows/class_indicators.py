@@ -1,4 +1,4 @@
-"""Labels as further columns, so that one release of all columns together knows class shares and class means."""
+"""Labels as additional columns, so that one release of all columns contains class shares and class means."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

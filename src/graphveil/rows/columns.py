@@ -1,4 +1,4 @@
-"""Columns of Arrow become arrays of numpy: no value can make that fail, and none changes what becomes of another.
+"""Columns of Arrow become arrays of numpy: no value can make that fail, and none affects another.
 
 Argument: ``privacy/proofs/totality.md`` (theorem 7).
 """

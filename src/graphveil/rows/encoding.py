@@ -1,4 +1,4 @@
-"""The total clip: any record becomes an integer row inside a fixed ball. No record raises, none is dropped.
+"""Clipping: every record becomes an integer row inside a fixed ball. No record raises an error, none is dropped.
 
 Guarantee
 ---------

@@ -1,9 +1,7 @@
-"""Queries in, exact integers out: what sums rows, and has never heard of noise, a budget or a ledger.
+"""Queries in, exact integers out: sums rows, without noise, budget or ledger.
 
-Guarantee
----------
-A later pass that finds another number of rows is refused. What is returned is unreleased: it shows nothing, and does
-not pickle. Proof: ``privacy/proofs/spending.md`` (theorem 11).
+Guarantee --------- A later pass that finds a different number of rows is refused. The results are unreleased: their
+repr shows nothing, and they cannot be pickled. Proof: ``privacy/proofs/spending.md`` (theorem 11).
 """
 
 from collections.abc import Callable
@@ -36,7 +34,7 @@ __all__ = ["Evaluator"]
 
 
 class Evaluator(Unreleased):
-    """The rows of one release, ready to be asked.
+    """The rows of one release, ready for queries.
 
     Parameters
     ----------

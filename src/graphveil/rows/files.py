@@ -89,7 +89,7 @@ class _File(Unreleased):
         """Names of its columns."""
 
     def kinds(self) -> list[tuple[str, str]]:
-        """Every column, and what it can hold."""
+        """Every column and its kind."""
         return [(name, "any") for name in self.names()]
 
     @abstractmethod

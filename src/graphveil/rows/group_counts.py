@@ -24,7 +24,7 @@ __all__ = ["CountTask", "GroupCounts"]
 
 
 class GroupCounts(Unreleased):
-    """What was counted.
+    """The counts.
 
     Parameters
     ----------

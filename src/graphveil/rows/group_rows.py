@@ -1,4 +1,4 @@
-"""One group of a source: the rows whose level is a declared one; no other row has any part in it.
+"""One group of a source: the rows with one declared level, and no others.
 
 Guarantee
 ---------

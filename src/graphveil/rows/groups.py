@@ -1,4 +1,4 @@
-"""The groups of a source: each of them rows of its own, and how many are in each.
+"""The groups of a source: the rows of each, and their number.
 
 Guarantee
 ---------

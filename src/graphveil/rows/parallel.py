@@ -136,7 +136,7 @@ def sum_blocks(
 def _reported(
     pieces: "Iterator[Block | DecodeTask]", tallies: list[Tally], progress: Progress | None
 ) -> "Iterator[Block | DecodeTask]":
-    """Tell ``progress``, in the calling thread, how many rows the workers have summed."""
+    """Report to ``progress``, in the calling thread, how many rows the workers have summed."""
     for piece in pieces:
         yield piece
         if progress is not None:

@@ -1,7 +1,7 @@
-"""Where files of rows lie: what paths, directories, patterns and URIs stand for, every file once.
+"""Paths of files with rows: resolves paths, directories, patterns and URIs, each file once.
 
 A file that is reached twice would be summed twice, and a person in it would have twice the rows that were declared: it
-is refused. So is what is no file (a pipe, a device, a socket), which may never end or never begin.
+is refused. So is anything that is not a file (a pipe, a device, a socket), which may never end or never begin.
 """
 
 import os
@@ -58,7 +58,7 @@ def find_files(sources: Sequence[str], endings: Sequence[str]) -> list[Place]:
             other = "" if before == place.path else f", also as {before!r}"
             raise SourceError(
                 f"The file {place.path!r} is reached twice{other}: its records would count twice. Name every file "
-                "once; a directory or a pattern stands for all files in it."
+                "once; a directory or a pattern includes all files in it."
             )
         seen |= dict.fromkeys(identities, place.path)
     return places
@@ -95,7 +95,7 @@ def _found(source: str, endings: Sequence[str]) -> list[Place]:
 
 def _no_file(shown: str) -> SourceError:
     return SourceError(
-        f"{shown} is not a file but a pipe, a device, a socket or a link to nothing. Rows are read several times: "
+        f"{shown} is not a file but a pipe, a device, a socket or a broken link. Rows are read several times: "
         "write them to a file."
     )
 

@@ -1,16 +1,14 @@
-"""Whose row is whose: each person counts once, as the average of their rows, however many there are.
+"""People: each person counts once, as the average of their rows, however many there are.
 
 A row of a person with m rows gets the integer weight ⌊2²⁰/m⌋, so that a person's weights add up to at most 2²⁰; with
 survey weights, the m-th part of its own. Every query sums weight × f(row): a person adds a point of the convex hull of
 f's values, and a hull is no wider than its set.
 
-Guarantee
----------
-A weight depends on how many rows its own person has, and on nothing else, unless two ids were taken for one. Integers
-are compared as they are. Text and bytes are compared by two polynomials modulo 2⁶¹ - 1, at points that the operating
-system draws for every source. The probability that two of n ids are taken for one is part of the guarantee
-(``collision_probability`` in ``spec/events.py``). Ids, and what is made of them, stay in this process. Proof:
-``privacy/proofs/people.md`` (theorem 13).
+Guarantee --------- A weight depends on how many rows its own person has, and on nothing else, unless two ids were
+mistaken for one. Integers are compared as they are. Text and bytes are compared by two polynomials modulo 2⁶¹ - 1, at
+points that the operating system draws for every source. The probability that two of n ids are taken for one is part of
+the guarantee (``collision_probability`` in ``spec/events.py``). Ids, and anything derived from them, stay in this
+process. Proof: ``privacy/proofs/people.md`` (theorem 13).
 """
 
 import os
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_ID", "Hasher", "People", "can_be_ids", "draw_points", "holds_integers"]
 
 _PRIME = (1 << 61) - 1
-LONGEST_ID = 256  # bytes of an id; whoever has a longer one is nobody
+LONGEST_ID = 256  # bytes of an id; a longer id counts as missing
 _WORDS = 38  # of seven bytes in the longest id, and one for its length
 _NOBODY = (1 << 64) - 1
 _FULL = 0.85  # share of a table that is filled before it grows

@@ -1,4 +1,4 @@
-"""Cells become numbers as a codebook says: codes of missing values, logarithms, scores, indicators.
+"""Recodes cells as numbers according to a codebook: codes of missing values, logarithms, scores, indicators.
 
 Guarantee
 ---------

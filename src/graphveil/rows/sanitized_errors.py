@@ -1,4 +1,4 @@
-"""Other people's code may fail, and say why with a value of the data. Here it fails silently about values.
+"""Errors of third-party code, which may quote data, are re-raised here without their message.
 
 Argument: ``privacy/proofs/totality.md`` (theorem 7).
 """

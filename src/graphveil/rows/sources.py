@@ -1,8 +1,8 @@
-"""Sources of rows: arrays, data frames, files, and collections of batches, all read through one small interface.
+"""Sources of rows: arrays, data frames, files and collections of batches, all read through one small interface.
 
-What may go wrong is decided by the schema (types, shapes, names) and by I/O, never by a value: types are not inferred
-from values, and what a foreign library says about a value it dislikes is dropped: an error message is published.
-Argument: ``privacy/proofs/totality.md`` (theorem 7).
+Errors depend on the schema (types, shapes, names) and on I/O, never on a value: types are not inferred from values, and
+the messages of third-party libraries are dropped, because an error message counts as published. Argument:
+``privacy/proofs/totality.md`` (theorem 7).
 """
 
 import os
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 __all__ = ["RowSource", "add_levels", "add_weights", "name_columns", "open_batch", "open_source"]
 
 _LONG_INTEGERS = ("HUGEINT", "UHUGEINT", "Int128", "UInt128")  # of DuckDB and polars; Arrow has none of 128 bits
-_UNEQUAL = "Ids of people and rows must be equally many."  # how many there are is secret
-_UNEQUAL_WEIGHTS = "Weights and rows must be equally many."
+_UNEQUAL = "The number of ids must be the number of rows."  # how many there are is secret
+_UNEQUAL_WEIGHTS = "The number of weights must be the number of rows."
 _KINDS = (
     "a 2-D numeric numpy array, a data frame (pandas, polars, pyarrow, DuckDB, Dask, Spark), the path of files, a "
-    "collection of batches, or a function that starts one"
+    "collection of batches, or a function that returns one"
 )
 
 
@@ -105,7 +105,7 @@ def open_source(source: Any, domain: Domain, augment: Augment, person: Any = Non
     if type(source).__module__.partition(".")[0] in ("dask", "pyspark"):
         raise SourceError(
             f"The source is a {_type_name(source)}, whose rows are elsewhere: give a data frame or an array of that "
-            "engine, to gv.release or fit, with no labels beside it."
+            "engine, to gv.release or fit, without separate labels."
         )
     if not isinstance(source, Iterable) or isinstance(source, bytes | dict | set | frozenset):
         raise SourceError(f"The source is a {_type_name(source)}. Give {_KINDS}.")
@@ -138,9 +138,9 @@ def open_batch(source: Any, domain: Domain, labels: Labels | None, hasher: Hashe
         return blocks
     if isinstance(source, np.ndarray):
         if domain.person is not None:
-            raise SourceError("An array has no column of people: give the ids beside it, as person=.")
+            raise SourceError("An array has no column of people: pass the ids separately, as person=.")
         if domain.weight is not None:
-            raise SourceError("An array has no column of weights: give them beside it, as weight=.")
+            raise SourceError("An array has no column of weights: pass them separately, as weight=.")
         if labels is not None:
             raise SourceError(
                 "An array has no column names: give gv.Labels no column, and a pair (rows, labels) as source."
@@ -277,7 +277,7 @@ class _WithColumn(RowSource):
 
 def add_levels(rows: RowSource, levels: "NDArray[np.float64]") -> RowSource:
     """Rows of an array with the levels of their groups as their last column."""
-    return _WithColumn(rows, "level", levels, "Levels of groups and rows must be equally many.")
+    return _WithColumn(rows, "level", levels, "The number of group levels must be the number of rows.")
 
 
 def add_weights(rows: RowSource, weight: Any) -> RowSource:

@@ -1,4 +1,4 @@
-"""What every sum over rows is before it has passed the gate: blind, and not to be copied or pickled."""
+"""The base class of sums over rows before the gate: their repr shows nothing, and they cannot be copied or pickled."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Never, Self

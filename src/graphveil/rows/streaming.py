@@ -1,4 +1,4 @@
-"""Exact moments that are collected batch by batch before they are released: nothing is spent until then."""
+"""Exact moments collected batch by batch before they are released; nothing is spent until then."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ class StreamedMoments(Unreleased):
                 "person",
                 "None when rows are collected batch by batch",
                 domain.person,
-                ("A later batch may hold more rows of somebody. Give all batches to gv.release at once."),
+                ("A later batch may hold more rows of the same person. Give all batches to gv.release at once."),
             )
         if domain.weight is not None:
             raise InvalidParameter.of("weight", "None when rows are collected batch by batch", domain.weight.column)

@@ -1,4 +1,4 @@
-"""What every function here asks of its arguments: real numbers, a seed."""
+"""Checks of arguments: real numbers, a seed."""
 
 import math
 import sys

@@ -1,7 +1,7 @@
 """Solvers for matrices that you already have: a symmetric matrix in, a precision matrix out.
 
-Nothing here has heard of privacy. Given the covariance of sensitive records, these functions return something that must
-not be published; :func:`graphveil.release` is for that.
+These functions are not private. Given the covariance of sensitive records, they return something that must not be
+published; use :func:`graphveil.release` for that.
 """
 
 from graphveil.solvers._admm import admm

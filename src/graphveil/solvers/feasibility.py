@@ -1,4 +1,4 @@
-"""Has the graphical lasso a minimiser? Either a point that proves it, or a direction that proves the contrary.
+"""Decides whether the graphical lasso has a minimiser, with a point that proves it or a direction that disproves it.
 
 Let the box be all symmetric W with W_ii = S_ii and |W_ij − S_ij| ≤ A_ij (the diagonal's penalty is part of S_ii). It is
 compact and convex, so exactly one of these holds:
@@ -230,7 +230,7 @@ def raise_unbounded(recession: Recession, problem: Problem, alpha: float | Matri
         safe = alpha + shift
         advice = f"Adding {shift:.6g} to every entry of alpha is known to be enough."
         if isinstance(safe, float):
-            advice = f"A minimiser is known to exist from alpha = {safe:.6g} on."
+            advice = f"A minimiser is known to exist for alpha ≥ {safe:.6g} on."
     error = UnboundedProblem(
         "No minimiser exists: the objective falls without bound along a positive semidefinite direction, because S is "
         f"not positive definite and alpha is too small to make up for it. {advice}"

@@ -1,4 +1,4 @@
-"""The graphical lasso's value, its dual, and how far a point is from optimal.
+"""The objective of the graphical lasso, its dual, and the gap of a point.
 
 Primal: min over Θ ≻ 0 of F(Θ) = −log det Θ + tr(SΘ) + Σ_ij A_ij |Θ_ij|.
 

@@ -1,4 +1,4 @@
-"""The graphical lasso along a sequence of penalties, each solved from the one before."""
+"""The graphical lasso along a sequence of penalties, each started from the solution before it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

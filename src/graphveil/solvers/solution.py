@@ -1,4 +1,4 @@
-"""What a solver hands back: the estimate, and the proof of how good it is."""
+"""The result of a solver: the estimate and its certificate."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Public facts: what is assumed of the rows, what may be spent, what was done, what came out.
+"""Public facts: assumptions about the rows, budgets, events and forecasts.
 
 Everything here is frozen, survives a round trip through a file, and may be printed.
 """

@@ -1,4 +1,4 @@
-"""What is appended to every row before its moments are taken, so that one release holds more than a matrix.
+"""Entries appended to every row before its moments are taken, so that one release holds more than a matrix.
 
 The second moment of (z, c), with a constant c, contains the mean; that of (z, c·onehot(label)) contains class counts
 and class means. A row's squared norm grows from R² to R² + c² and nothing else changes in the guarantee
@@ -88,5 +88,5 @@ def _check_weight(value: Any) -> float | None:
         return None
     weight = _validation.number("weight", value, _WEIGHT_RULE, 0.0, 1.0)
     if weight < 2.0**-16:
-        raise InvalidParameter.of("weight", "at least 2**-16 (a smaller one drowns in the noise)", value)
+        raise InvalidParameter.of("weight", "at least 2**-16 (a smaller one would be lost in the noise)", value)
     return weight

@@ -1,4 +1,4 @@
-"""What may be spent: one (ε, δ) guarantee."""
+"""A privacy budget: one (ε, δ) guarantee."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,5 +53,5 @@ class Budget(Record):
 
     @cached_property
     def mu(self) -> float:
-        """The largest μ of Gaussian differential privacy that this budget pays for."""
+        """The largest μ of Gaussian differential privacy within this budget."""
         return mu_from_epsilon_delta(self.epsilon, self.delta)

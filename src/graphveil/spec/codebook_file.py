@@ -1,7 +1,7 @@
 """A codebook in a file: our own TOML, or the JSON of a Frictionless table schema or of CSV on the Web (CSVW).
 
-All of them are public descriptions that people write. What they say is checked like any other parameter, and a sentence
-says what is wrong. Nothing in them is executed.
+All of them are public descriptions that people write. Their content is checked like any other parameter, with an error
+in one sentence. Nothing in them is executed.
 """
 
 import json
@@ -144,7 +144,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         name = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise InvalidParameter(f"{shorten(repr(name))} is there twice. Take one of them out.")
+        raise InvalidParameter(f"{shorten(repr(name))} appears twice. Remove one of them.")
     return found
 
 
@@ -155,7 +155,9 @@ def _find_schema(content: Any) -> dict[str, Any]:
         content = tables[0] if isinstance(tables, list) and tables and isinstance(tables[0], dict) else content
         content = content[inner] if isinstance(content.get(inner), dict) else content
     if not isinstance(content.get("fields"), list) and not isinstance(content.get("columns"), list):
-        raise InvalidParameter("this JSON is no table schema: it has neither fields (Frictionless) nor columns (CSVW).")
+        raise InvalidParameter(
+            "this JSON is not a table schema: it has neither fields (Frictionless) nor columns (CSVW)."
+        )
     return dict(content)
 
 
@@ -213,7 +215,7 @@ def _imported(
         low, high = map(_as_number, ends)
         if kind not in _NUMERIC or low is None or high is None:
             raise InvalidParameter("it has neither a minimum and a maximum nor an enumeration. Add them, from public "
-                                   "knowledge, or take the field out.")  # fmt: skip
+                                   "knowledge, or remove the field.")  # fmt: skip
         numbers = [found for code in codes if isinstance(found := _as_number(code), int | float)]
         return Number(low, high, missing=numbers or nullable, integer=kind in ("integer", "int", "long"), **said)
     except InvalidParameter as error:

@@ -1,4 +1,4 @@
-"""A codebook written down: as the TOML that :func:`graphveil.spec.codebook_file.parse_toml` reads, or as Python."""
+"""A codebook as text: as the TOML that :func:`graphveil.spec.codebook_file.parse_toml` reads, or as Python."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Names of columns: which could be values of a record instead, and how TOML writes them."""
+"""Names of columns: which of them could be values of a record, and how TOML writes them."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 __all__ = ["looks_like_a_value", "toml_key"]
 
 _NAME = re.compile(r"\s*[^\W\d]")  # a letter of any alphabet, or an underscore
-# Words that stand in records: true and false, missing, and what else is a number to a computer.
+# Words that occur in records: true and false, missing, and other words that parse as numbers.
 _VALUES = re.compile(
     "true|false|yes|no|wahr|falsch|ja|nein|vrai|faux|oui|non|vero|falso|sí|sim|não|male|female|"
     "na|n/a|nan|null|none|nil|missing|inf|infinity",

@@ -1,4 +1,4 @@
-"""What is assumed of a row, from public knowledge alone: columns, bounds, norm, how many rows a person may have."""
+"""Public assumptions about rows: columns, bounds, norm, and the number of rows per person."""
 
 import math
 import os
@@ -35,40 +35,40 @@ class Domain(Record):
     Parameters
     ----------
     columns : mapping or sequence of str, optional
-        What each column holds, by name: bounds (lower, upper), or a kind, :class:`~graphveil.Number`,
+        The content of each column, by name: bounds (lower, upper), or a kind, :class:`~graphveil.Number`,
         :class:`~graphveil.Category` or :class:`~graphveil.Ordinal`. Or only the names of the columns to use, in this
-        order, with ``bounds`` or ``data_norm`` beside them. Frames are matched by name; an array must have as many
+        order, together with ``bounds`` or ``data_norm``. Frames are matched by name; an array must have as many
         columns. Default: all columns of the source (its schema counts as public).
     n_features : int, optional
         Number of columns, for arrays without names.
     bounds : pair ``(lower, upper)`` or mapping, optional
-        What a value can be, from a codebook or common sense: each a number for all columns, or one number per
+        The range of values, from a codebook or common sense: each a number for all columns, or one number per
         column; or a mapping as for ``columns``. Values outside are clamped, a missing value becomes the midpoint of its
         bounds (zero, if rows are assumed to be centred), and every column is scaled to [-1, 1]. Bounds taken from the
         data void the guarantee.
     data_norm : float or "private", optional
         Bound on a row's Euclidean norm: after scaling if there are ``bounds``, in raw units otherwise. Longer rows are
-        shortened to it. Default with ``bounds``: √(number of columns), which no row exceeds. "private", without bounds:
-        find one that few rows exceed, within the budget; the domain of the release then has the number.
+        scaled down to it. Default with ``bounds``: √(number of columns), which no row exceeds. "private", without
+        bounds: find one that few rows exceed, within the budget; the domain of the release then has the number.
     person : str, optional
-        The column that says whose row it is (integers, text or bytes). Every person then counts once, as the average
-        of their rows, however many there are, and is protected with all of them. The number of people is public, the
-        number of rows is not. Rows without an id belong to one nobody, who counts once.
+        The column that identifies the person (integers, text or bytes). Every person then counts once, as the average
+        of their rows, and all their rows are protected together, however many there are. The number of people is
+        public, the number of rows is not. All rows without an id count as one person.
     variation : {"total", "between", "within"}
-        With a person column, which variation is released. "total": of a row of a person, both drawn at random.
-        "between": of people's averages, one row each. "within": of rows about the average of their own person.
+        With a person column, which variation is released. "total": that of a random row of a random person. "between":
+        that of people's averages, one row each. "within": that of rows minus the average of their own person.
     rows_per_person : int, default 1
-        Where no column tells whose row it is: how many rows one person may have at most. It is taken on trust, and
-        multiplies the noise. The guarantee then protects the person, not the row.
+        Without a person column, the largest number of rows of one person. It is not checked, and it multiplies the
+        noise. The guarantee then protects the person, not the row.
     codebook : Codebook, optional
-        The kinds of the columns, where there are other than bounds; made of ``columns``.
+        The kinds of the columns, if there are any other than bounds; made from ``columns``.
     neighbours : {"replace", "add-remove"}
         The neighbouring relation. "replace": data sets of the same, public number of people, in which all rows of one
-        person (up to ``rows_per_person``) are replaced by any others. "add-remove": one person is in the one and not
-        in the other, so that being in the table is a secret too; the number of people is released with noise.
+        person (up to ``rows_per_person``) are replaced by any others. "add-remove": one person is in one data set and
+        not in the other, so that membership is secret too; the number of people is released with noise.
     weight : Weight, optional
         The column of survey weights, and the largest that counts: means and moments are weighted by them. With a person
-        column, a row of somebody with m rows has the m-th part of its weight. The total weight is released with noise.
+        column, each row of a person with m rows gets 1/m of its weight. The total weight is released with noise.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Domain(Record):
 
         if isinstance(self.columns, Mapping):
             if self.bounds is not None:
-                raise InvalidParameter("bounds must not be given where columns says what each column holds.")
+                raise InvalidParameter("bounds must not be given if columns describes each column.")
             put("bounds", self.columns)
             put("columns", None)
         if isinstance(self.bounds, Mapping) and any(isinstance(kind, Kind) for kind in self.bounds.values()):
@@ -141,15 +141,15 @@ class Domain(Record):
         if self.bounds is None and self.data_norm is None:
             raise InvalidParameter(
                 "Domain needs bounds or data_norm: without a bound on a row, no noise can hide it. Give one of these: "
-                "bounds=(lower, upper) with what each column can be (from a codebook, never from the data; the most "
-                'accurate); data_norm=R with what a row\'s Euclidean norm can be; or data_norm="private", which '
+                "bounds=(lower, upper) with the range of each column (from a codebook, never from the data; the most "
+                'accurate); data_norm=R with the largest Euclidean norm of a row; or data_norm="private", which '
                 "spends a little of the budget on finding a norm."
             )
         put("rows_per_person", _validation.integer("rows_per_person", self.rows_per_person, 1, 2**20))
         if self.person is not None:
             put("person", _validation.text("person", self.person))
             if self.rows_per_person != 1:
-                rule = "1 with a person column, which knows how many rows everybody has"
+                rule = "1 with a person column, which shows how many rows each person has"
                 raise InvalidParameter.of("rows_per_person", rule, self.rows_per_person)
             if self.source_columns is not None and self.person in self.source_columns:
                 raise InvalidParameter.of("person", "a column that is not among the columns to release", self.person)
@@ -189,8 +189,8 @@ class Domain(Record):
     def read(cls, path: "str | os.PathLike[str]", **settings: Any) -> "Domain":
         """Read a codebook: TOML as `graphveil codebook template` writes it, Frictionless table schema or CSVW (JSON).
 
-        ``settings`` are further arguments, such as ``person="patient_id"``, and count more than what the file says.
-        Without a person column, the file or the caller must say how many rows a person may have.
+        ``settings`` are further arguments, such as ``person="patient_id"``, and take precedence over the file. Without
+        a person column, the file or the caller must give ``rows_per_person``.
         """
         from graphveil.spec.codebook_file import parse_columns, read_settings
 
@@ -199,11 +199,11 @@ class Domain(Record):
             found.pop("rows_per_person", None)
         elif "rows_per_person" not in found:
             raise InvalidParameter(
-                "what is rows_per_person, the most records that any one person has? It is protected as a whole. (Or "
-                "give the column that says whose record it is: person.)"
+                "what is rows_per_person, the largest number of records of any person? A person is protected with "
+                "all of them. (Or name the column that identifies the person: person.)"
             )
         weights = getattr(found.get("weight"), "column", None)
-        for name, what in ((found.get("person"), "says whose record it is"), (weights, "holds the weights")):
+        for name, what in ((found.get("person"), "identifies the person"), (weights, "holds the weights")):
             if name in found["columns"]:
                 raise InvalidParameter(f"column {name!r} {what}, and is not released: leave it out of the columns.")
         return cls(**found | {"columns": parse_columns(found["columns"])})
@@ -309,7 +309,7 @@ class Domain(Record):
 
     @property
     def hides_count(self) -> bool:
-        """Whether being in the table is a secret, and the number of people with it."""
+        """Whether membership in the table is secret, and with it the number of people."""
         return self.neighbours == "add-remove"
 
     @property

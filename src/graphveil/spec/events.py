@@ -1,4 +1,4 @@
-"""What was done to the data, as frozen facts: no noise, no rows, only the law.
+"""Events as frozen facts: no noise and no rows, only distributions.
 
 A :class:`GaussianStep` says: a vector v of the data, which moves by at most ``sensitivity`` in the norm that weights
 coordinate i by 1/sd_i (relative to the first group's sd), was published as v + N with independent discrete Gaussians
@@ -160,7 +160,7 @@ class PrivacyCost:
 
 @dataclass(frozen=True)
 class ReleaseEvent(PrivacyCost, Record):
-    """What one release was charged, all rounds together.
+    """The charge of one release, all rounds together.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class ReleaseEvent(PrivacyCost, Record):
     seeded : bool
         The noise came from a known seed: nothing is private, and the charge is μ = ∞.
     by_person : bool
-        A column said whose row it was: ``n_samples`` counts people, each with all their rows.
+        A column identified the person: ``n_samples`` counts people, each with all their rows.
     """
 
     budget: Budget
@@ -218,7 +218,7 @@ class ReleaseEvent(PrivacyCost, Record):
 
     @property
     def change(self) -> str:
-        """The change of the table that the noise hides."""
+        """The change of the table that the noise protects."""
         whom = "one person with all their records" if self.by_person else self._one_person(self.rows_per_person)
         return f"{'adding or removing' if self.hides_count else 'replacing'} {whom}"
 

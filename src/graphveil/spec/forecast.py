@@ -1,4 +1,4 @@
-"""What a budget is expected to buy: numbers about simulated records, made before anything is spent."""
+"""What to expect from a budget: numbers about simulated records, made before anything is spent."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from graphveil.spec.serialization import LATER, Record
 
 __all__ = ["LARGEST_EPSILON", "SEEN", "Forecast", "ForecastPoint"]
 
-LARGEST_EPSILON = 32.0  # beyond, nobody would call it private
+LARGEST_EPSILON = 32.0  # larger values would not count as private
 SEEN = 1.96 + 0.84  # standard deviations at which a two-sided 5% test rejects four times out of five
 _ALMOST_ONE = 1.0 - 1e-9  # Fisher's z of 1 is infinite
 _LARGEST = 1e100  # what a plan never reaches; a chart has room for it
@@ -70,7 +70,7 @@ class ForecastPoint(Record):
 
 @dataclass(frozen=True)
 class Forecast(Record):
-    """What a budget is expected to buy, made by :func:`graphveil.plan` from public numbers alone.
+    """What to expect from a budget, made by :func:`graphveil.plan` from public numbers alone.
 
     It can be saved: ``Forecast.from_json(forecast.to_json()) == forecast``. A report compares a release with it.
 
@@ -89,11 +89,11 @@ class Forecast(Record):
     epsilon_needed : float or None
         ε needed for that with these records; None if no ε up to LARGEST_EPSILON is enough.
     by_epsilon, by_records : tuples of ForecastPoint
-        The same along a range of ε, and of numbers of records, in rising order; ``here`` is among them.
+        The same along a range of ε, and of numbers of records, in increasing order; ``here`` is among them.
     rehearsed : bool
         Whether the numbers come from rehearsals on simulated records; otherwise from a formula.
     neighbours : str
-        What would be hidden, as in :class:`~graphveil.Domain`.
+        What would be protected, as in :class:`~graphveil.Domain`.
     """
 
     budget: Budget
@@ -120,7 +120,7 @@ class Forecast(Record):
             if not isinstance(points, tuple) or not all(isinstance(point, ForecastPoint) for point in points):
                 raise InvalidParameter("the curves of a forecast are tuples of ForecastPoint records.")
             if self.here not in points:
-                raise InvalidParameter("both curves of a forecast must hold the point that was asked about.")
+                raise InvalidParameter("both curves of a forecast must hold the planned point.")
         if self.records_needed is not None:
             _validation.integer("records_needed", self.records_needed, 1, 2**62)
         if self.epsilon_needed is not None:

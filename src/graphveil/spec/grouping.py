@@ -1,4 +1,4 @@
-"""Groups of one table: their declaration, and what is charged for releasing each of them by itself.
+"""Groups of one table: their declaration, and the charge for releasing each of them separately.
 
 Who is in which group is public, as are the numbers of records: neighbours replace a record by another one *of the same
 group*. Then one record concerns one group, and all groups together cost what the most expensive one costs. With a

@@ -1,4 +1,4 @@
-"""Kinds of variables: what a column of a table can hold, from public knowledge alone, and which numbers it becomes.
+"""Kinds of variables: the declared content of a column, and the numbers that it becomes.
 
 A number becomes one column, on its own scale or by its logarithm or square root; an ordered scale becomes one column of
 scores; both can be replaced by normal scores of their ranks, which the release finds itself. A category becomes an
@@ -22,7 +22,7 @@ __all__ = ["RANK", "Category", "Kind", "Level", "Number", "Ordinal"]
 Level = str | int | float | bool
 
 _LARGEST = 2.0**490  # of what a cell can be: bounds of a logarithm or a root are far smaller
-_EXACT = 2.0**53  # levels and codes up to this are told apart by their float64
+_EXACT = 2.0**53  # levels and codes up to this are distinct as float64
 _TRANSFORMS: dict[str, Callable[[float], float]] = {"linear": float, "log": math.log, "sqrt": math.sqrt}
 _AS_LEVEL = "level"
 RANK = "rank"
@@ -77,24 +77,24 @@ class Number(Kind, Record):
     Parameters
     ----------
     low, high : float
-        What a value can be, in the column's own units, from a codebook or common sense, never from the data. Values
+        The range of values, in the column's own units, from a codebook or common sense, never from the data. Values
         outside are clamped.
     missing : bool or sequence of numbers, default False
-        Whether values may be missing: codes that stand for a missing value, such as ``[999]``, or True if only empty
-        cells do. Where it is False, a cell that holds no number becomes the midpoint of the bounds.
+        Whether values may be missing: codes that stand for a missing value, such as ``[999]``, or True for empty cells
+        only. If False, a cell that holds no number becomes the midpoint of the bounds.
     scale : {"linear", "log", "sqrt", "rank"}
         The column is released as it is, as its natural logarithm (``low`` > 0), or as its square root (``low`` ≥ 0);
-        or each value as the normal score of its rank, by a distribution function that is found inside the budget.
+        or each value as the normal score of its rank, from a distribution function estimated within the budget.
     integer : bool, default False
-        Whether values are whole numbers; for what is made of a release, not for the release itself.
+        Whether values are whole numbers; used for synthetic rows, not for the release itself.
     label, unit : str, optional
-        What reports call the variable, and in which unit it is measured.
+        The name of the variable in reports, and its unit.
     source : str, optional
-        How the bounds are known: a page of a manual, a law of nature. It is kept in the release.
+        Where the bounds come from: a page of a manual, a law of nature. It is stored in the release.
     normal_scores : tuple of pairs, optional
-        Of ``scale="rank"``, in the domain of a release: where the curve from values (their logarithms, if ``low`` > 0)
-        to scores has its corners. Not to be made up: with the domain of an earlier release, ranks are those of its
-        records, and cost nothing.
+        For ``scale="rank"``, in the domain of a release: the corners of the curve from values (their logarithms, if
+        ``low`` > 0) to scores. Do not set it yourself: with the domain of an earlier release, ranks are those of its
+        records and cost nothing.
 
     Examples
     --------
@@ -184,11 +184,10 @@ class Category(Kind, Record):
     Parameters
     ----------
     levels : sequence of str, or of numbers and booleans
-        All levels there are, compared exactly. They are never read off the data. The first is the one that others are
-        compared with.
+        All levels, compared exactly. They are never read off the data. The first is the reference level.
     missing : bool or "level", default False
-        Whether the level of a record may be missing or none of these. "level": then it has a level of its own, called
-        missing. Where it is False, such a record counts in equal parts for every level.
+        Whether the level of a record may be missing or none of these. "level": such a record gets its own level, called
+        missing. If False, it counts in equal parts for every level.
     label, source : str, optional
         As for :class:`Number`.
 
@@ -253,13 +252,13 @@ class Ordinal(Kind, Record):
     levels : sequence of str, or of rising numbers
         From the lowest to the highest. Text gets the scores 1, 2, 3, …; numbers are their own scores.
     missing : bool, default False
-        Whether the level of a record may be missing or none of these. Where it is False, such a record gets the middle
-        of the scores.
+        Whether the level of a record may be missing or none of these. If False, such a record gets the middle of the
+        scores.
     label, source : str, optional
         As for :class:`Number`.
     scale : {"scores", "rank"}
-        With "rank" each level becomes the mean normal score of the records that have it, by shares of the levels that
-        are found inside the budget.
+        With "rank" each level becomes the mean normal score of the records that have it, from shares of the levels
+        estimated within the budget.
     normal_scores : tuple of float, optional
         Those scores, in the domain of a release, as for :class:`Number`.
     """
@@ -275,7 +274,7 @@ class Ordinal(Kind, Record):
         levels = _checked_levels(self.levels)
         object.__setattr__(self, "levels", levels)
         if not self.is_text and not all(a < b for a, b in pairwise(self.values)):
-            raise InvalidParameter("levels of an ordered scale must be text, or numbers that rise.")
+            raise InvalidParameter("levels of an ordered scale must be text, or increasing numbers.")
         _validation.flag("missing", self.missing)
         _check_texts(self, "label", "source")
         _validation.choice("scale", self.scale, ["scores", RANK])

@@ -1,4 +1,4 @@
-"""Names of data sets and of keys: what looks like one name is one name, or is refused.
+"""Names of data sets and keys: names that look alike are the same name, or are refused.
 
 A budget is counted by name, so a name that only looks like another would start counting from zero. Names are kept in
 Unicode's composed form (NFC); characters that cannot be seen, spaces that cannot be counted and words that mix
@@ -44,8 +44,8 @@ def check_name(parameter: str, value: Any) -> str:
             )
     for stranger in _strangers(name):
         raise InvalidParameter(
-            f"{parameter} must not mix alphabets within a word, got {_escape(value)}: {_describe(stranger)} stands "
-            "beside letters of another alphabet. Write the word in one."
+            f"{parameter} must not mix alphabets within a word, got {_escape(value)}: {_describe(stranger)} is next "
+            "to letters of another alphabet. Use one alphabet."
         )
     return name
 

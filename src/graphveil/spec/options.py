@@ -1,4 +1,4 @@
-"""What is asked for in one call of :func:`graphveil.release`, checked: public parameters alone."""
+"""The checked options of one call of :func:`graphveil.release`: public parameters only."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -86,7 +86,9 @@ class ReleaseOptions(Record):
             _require("labels", self.labels, None, "with by")
             _require("mechanism", self.mechanism, "default", "with by")
             if self.domain.rows_per_person != 1:
-                rule = "1 with by, where a person's records could be in several groups: say whose they are, by person="
+                rule = (
+                    "1 with by, where a person's records could be in several groups: name the person column, by person="
+                )
                 raise InvalidParameter.of("rows_per_person", rule, self.domain.rows_per_person)
             if self.by.column in (self.domain.source_columns or ()):
                 raise InvalidParameter.of("by", "a column that is not among the columns to release", self.by.column)
@@ -108,7 +110,7 @@ class ReleaseOptions(Record):
         """From the parameters of a call, where people may be an array, and groups a category of the domain."""
         if weight is not None and getattr(domain, "weight", None) is None:
             raise InvalidParameter(
-                "weight needs the largest that counts: give Domain(..., weight=gv.Weight('w', largest=10)) too."
+                "weight needs the largest weight that counts: pass Domain(..., weight=gv.Weight('w', largest=10)) too."
             )
         if person is not None and isinstance(domain, Domain):
             domain = replace(domain, person=domain.person or "person")

@@ -20,7 +20,7 @@ __all__ = ["CELL_LEVELS", "EXACT_ROWS", "MAX_SQUARE", "MISSING", "PERSON_WEIGHT"
 MAX_SQUARE = 2**40
 EXACT_ROWS = 2**13  # MAX_SQUARE * EXACT_ROWS = 2**53
 PERSON_WEIGHT = 2**20  # what the weights of one person's rows add up to, at most: PERSON_WEIGHT * MAX_SQUARE < 2**63
-MISSING = 2.0**21  # stands in an integer row for a value that is not there; no coordinate is as large
+MISSING = 2.0**21  # marks a missing value in an integer row; no coordinate is as large
 CELL_LEVELS = tuple(range(12, 2, -1))  # columns are counted on 2^12, 2^11, …, 2^3 equal cells
 
 

@@ -1,10 +1,10 @@
-"""What may be asked of the rows: public descriptions, one class a question.
+"""The queries that rows can answer: public descriptions, one class per query.
 
-Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.quantization.RowGrid`). Each
-question is a sum over rows of a function of one row, with parameters that are public: chosen in advance or from earlier
-answers. A new question is a class here, a statistic in ``rows/accumulators.py`` (what it sums) and a sensitivity in
-``privacy/mechanisms.py`` (what it costs), each registered there by its class. A question is never removed or given
-another meaning: files of releases hold them.
+Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.quantization.RowGrid`). Each query is a
+sum over rows of a function of one row, with public parameters, chosen in advance or from earlier answers. A new query
+is a class here, a statistic in ``rows/accumulators.py`` (its sum) and a sensitivity in ``privacy/mechanisms.py`` (its
+cost), each registered there by its class. A query is never removed or given another meaning, because release files hold
+them.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What was asked for under a key: public parameters alone, compared by their fingerprints."""
+"""The request behind a key: public parameters only, compared by their fingerprints."""
 
 import hashlib
 import json
@@ -45,12 +45,12 @@ class Request(Record):
     def differences(self, recorded: Mapping[str, str]) -> list[str]:
         """Names of the parameters in which the request with these fingerprints was another."""
         now = self.fingerprints()
-        if "augment" in recorded:  # words of before, for what three parameters say today
+        if "augment" in recorded:  # an older form of what three parameters describe today
             now = {name: now[name] for name in now if name not in ("assume_centered", "adaptive", "labels")}
             augment = self.options.augment
             now["augment"] = _sha256(None if augment is None else augment.to_dict())
             now["rounds"] = _sha256("auto" if self.options.adaptive else 1)
-        # A parameter that came later stands in neither while it has its default.
+        # A parameter that was added later is in neither while it has its default.
         return [name for name in now | dict(recorded) if recorded.get(name) != now.get(name)]
 
 

@@ -1,4 +1,4 @@
-"""Conservative rounding of the numbers that a guarantee rests on: square roots, floats and their text."""
+"""Conservative rounding of the numbers on which a guarantee is based: square roots, floats and their text."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context

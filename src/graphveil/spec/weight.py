@@ -1,4 +1,4 @@
-"""Survey weights: how many members of the population a record stands for, as far as it may count here."""
+"""Survey weights: how many members of the population a record represents, up to a limit."""
 
 from dataclasses import dataclass
 
@@ -41,6 +41,6 @@ class Weight(Record):
 
     @property
     def sentence(self) -> str:
-        """What a guarantee says about it."""
+        """The sentence about weights in a guarantee."""
         largest = f"{self.largest:g} as the largest weight"
         return f"Records are weighted, with {largest}; the total weight was released with noise."

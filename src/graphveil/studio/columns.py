@@ -1,4 +1,4 @@
-"""The table of columns on the page: what somebody typed into it, as a domain, and a codebook as what could be typed."""
+"""The table of columns on the page: its entries as a domain, and a codebook as entries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from graphveil.spec.weight import Weight
 __all__ = ["Columns", "entry_of_kind", "import_codebook", "read_columns", "read_number"]
 
 _ONCE = {"person": "say whose record it is", "group": "make groups", "weight": "hold the weights"}
-_LARGEST_TEXT = 1000  # letters of a label, a unit or a source that somebody types
+_LARGEST_TEXT = 1000  # letters of a label, a unit or a source
 _ANY_BUDGET = Budget(1.0, 1e-6)  # to ask whether a release could be made at all
 
 
@@ -84,7 +84,7 @@ def read_columns(entered: Mapping[str, Any], types: Mapping[str, str]) -> Column
             except InvalidParameter as error:
                 raise InvalidParameter(f"{shorten(name)}: {error}") from None
     if not set(kinds) - {special.get("group")}:
-        raise InvalidParameter("Use at least one column besides those that tell people or groups apart.")
+        raise InvalidParameter("Use at least one column besides those that identify people or groups.")
     if "person" in special:
         settings["person"] = special["person"]
     else:

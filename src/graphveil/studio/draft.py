@@ -1,4 +1,4 @@
-"""What a person has entered so far, read as a release that could be made, and written down so that it can be repeated.
+"""The entries so far as a planned release, and as text that repeats it.
 
 The command, the Python and the codebook say the same as the button of the page does: with the ledger's key they return
 the same release, and charge nothing again.

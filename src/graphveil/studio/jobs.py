@@ -1,4 +1,4 @@
-"""What takes a while is done in the background while the page watches: a release, or its rehearsal.
+"""Background jobs that the page watches: a release, or its rehearsal.
 
 The job of a release has its key: asked for again, after a reload or a second click, it is the same job; and in another
 studio or after a crash, the ledger knows the key. So nothing is charged twice.

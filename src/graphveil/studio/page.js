@@ -10,7 +10,7 @@
   async function ask(name, content) {
     const options = content === undefined ? {} : { keepalive: name === "draft", method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) };
     let answer;
-    try { answer = await fetch(name, options); } catch { throw new Error("The studio does not answer: it was closed in the terminal. Nothing is lost that was released."); }
+    try { answer = await fetch(name, options); } catch { throw new Error("The studio does not answer: it was closed in the terminal. No release is lost."); }
     const result = await answer.json().catch(() => ({ error: "The studio refused this page. Open the address that the terminal shows." }));
     if (!answer.ok) throw new Error(result.error || "The studio refused this.");
     return result;
@@ -32,7 +32,7 @@
     const named = (role) => draft.columns.find((c) => c.role === role), person = named("person"), group = named("group");
     return {
       table: known.columns ? `${known.data}: ${known.columns.length} columns. No value was read.` + (known.public ? " These records are public." : "") : "",
-      columns: `${used.length} used, ${out.length} not; ` + (group ? `one release for each ${group.name}; ` : "") + (person ? `people are told apart by ${person.name}.` : `at most ${draft.rows_per_person} record${draft.rows_per_person === "1" ? "" : "s"} a person.`) + (named("weight") ? ` Weighted by ${named("weight").name}.` : "") + (draft.neighbours === "replace" ? "" : " Being among them is a secret too."),
+      columns: `${used.length} used, ${out.length} not; ` + (group ? `one release for each ${group.name}; ` : "") + (person ? `people are identified by ${person.name}.` : `at most ${draft.rows_per_person} record${draft.rows_per_person === "1" ? "" : "s"} a person.`) + (named("weight") ? ` Weighted by ${named("weight").name}.` : "") + (draft.neighbours === "replace" ? "" : " Membership is secret too."),
       budget: `ε = ${draft.epsilon}, δ = ${draft.delta}, charged to ${draft.dataset}.`,
       review: reviewed ? `Key ${reviewed.key}.` : "Reviewed.",
       release: known.job && known.job.state === "done" ? "Released." : "",
@@ -90,7 +90,7 @@
     number: { text: "number", fits: numeric },
     category: { text: "category", fits: nameable },
     ordinal: { text: "levels in order", fits: nameable },
-    group: { text: "group: a release for each", fits: nameable },
+    group: { text: "group: one release each", fits: nameable },
     person: { text: "person: whose record it is", fits: nameable },
     weight: { text: "survey weight", fits: numeric },
     out: { text: "left out", fits: always },
@@ -138,8 +138,8 @@
       holds.replaceChildren(...(role === "number" ? [make("div", { class: "ends" }, entry(column, "lower", "Lower bound of …", { inputmode: "decimal", placeholder: "from" }), entry(column, "upper", "Upper bound of …", { inputmode: "decimal", placeholder: "to" }))]
         : role === "weight" ? [entry(column, "largest", "Largest weight of …", { inputmode: "decimal", placeholder: "largest" })] : levelled ? [entry(column, "levels", "Levels of …", { placeholder: role === "ordinal" ? "never, sometimes, often" : "A, B, C" })] : []));
       how.replaceChildren(...(used ? [entry(column, "source", "How do you know what … can hold", { list: "sources", placeholder: "codebook, p. 12" })] : []));
-      const missing = [["no", "not foreseen"], ["yes", "may be missing"], ...(role === "category" ? [["level", "a level of their own"]] : [])];
-      const details = [["Label", entry(column, "label", "Label of …", { placeholder: "what reports call it" })], ["Missing values", choose(column, "missing", `Missing values of ${column.name}`, missing, () => { for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes"; })]];
+      const missing = [["no", "not expected"], ["yes", "may be missing"], ...(role === "category" ? [["level", "a separate level"]] : [])];
+      const details = [["Label", entry(column, "label", "Label of …", { placeholder: "name in reports" })], ["Missing values", choose(column, "missing", `Missing values of ${column.name}`, missing, () => { for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes"; })]];
       if (role === "number") {
         details.splice(1, 0, ["Unit", entry(column, "unit", "Unit of …", { placeholder: "mmHg" })], ["Scale", choose(column, "scale", `Scale of ${column.name}`, [["linear", "as it is"], ["log", "logarithm"], ["sqrt", "square root"]])]);
         details.push(["Codes of missing values", entry(column, "codes", "Codes of missing values of …", { placeholder: "999, -1" })]);
@@ -227,7 +227,7 @@
     const turn = ++asked;
     warn();
     byId("rehearsed").textContent = "";
-    if (!(number(draft.people) >= 1)) { tell(null, "How many people are there, roughly? Then this page can say what ε buys."); return; }
+    if (!(number(draft.people) >= 1)) { tell(null, "About how many people are there? Then this page can forecast the accuracy."); return; }
     try {
       const made = await ask("forecast", { draft });
       if (turn === asked) tell(made, "");
@@ -236,8 +236,8 @@
   function warn() {
     const wide = draft.columns.filter((c) => c.role === "number" && c.scale === "linear" && number(c.upper) >= DECADES * Math.max(Math.abs(number(c.lower)), 1)).map((c) => c.name);
     const weight = draft.columns.find((c) => c.role === "weight"), words = [];
-    if (weight) words.push(`The forecast does not know of weights: noise is larger by the largest one, ${weight.largest}, over their mean.`);
-    if (wide.length) words.push(`Can ${wide.slice(0, 5).join(", ")}${wide.length > 5 ? " and others" : ""} be very large for a few people, and small for most? Then the forecast is far too hopeful, and the logarithm (under “More” in the table of columns) does better.`);
+    if (weight) words.push(`The forecast does not account for weights: noise is larger by the largest weight, ${weight.largest}, over the mean weight.`);
+    if (wide.length) words.push(`Can ${wide.slice(0, 5).join(", ")}${wide.length > 5 ? " and others" : ""} be very large for a few people, and small for most? Then the forecast is far too optimistic, and the logarithm (under “More” in the table of columns) does better.`);
     byId("caution").hidden = !words.length;
     byId("caution").textContent = words.join(" ");
   }
@@ -252,7 +252,7 @@
     if (running) { setTimeout(watchRehearsal, 200); return; }
     if (rehearsal.error) { fail("budget", new Error(rehearsal.error)); return; }
     const found = rehearsal.forecast;
-    byId("rehearsed").textContent = `Rehearsed: as good as ${two(found.n_eff)} noise-free records, partial correlations of ${found.smallest_edge === null ? "no size" : two(found.smallest_edge)} seen, error ${two(100 * found.error)}%.`;
+    byId("rehearsed").textContent = `Rehearsed: as good as ${two(found.n_eff)} noise-free records, partial correlations of ${found.smallest_edge === null ? "no size" : two(found.smallest_edge)} detected, error ${two(100 * found.error)}%.`;
   }
   function tell(made, why) {
     const put = (id, text) => { byId(id).textContent = text; };
@@ -264,8 +264,8 @@
     const words = [why], group = draft.columns.find((c) => c.role === "group");
     if (made && group) words.push(`For each of the groups by ${group.name}, if they are equally large.`);
     if (made && made.careless) words.push("δ is at least one over the number of people: choose it well below.");
-    if (made && !made.reliable) words.push("So little information is left that no connection could be told from noise.");
-    if (made && made.smallest_edge !== null && made.needed) words.push(`To see partial correlations of 0.1 it takes about ${made.needed.toLocaleString("en")} people at this ε` + (made.epsilon_needed ? `, or ε = ${two(made.epsilon_needed)} with these.` : "."));
+    if (made && !made.reliable) words.push("So little information is left that no edge could be distinguished from noise.");
+    if (made && made.smallest_edge !== null && made.needed) words.push(`Detecting partial correlations of 0.1 takes about ${made.needed.toLocaleString("en")} people at this ε` + (made.epsilon_needed ? `, or ε = ${two(made.epsilon_needed)} with these.` : "."));
     put("needed", words.filter(Boolean).join(" "));
     drawPicture(made ? made.smallest_edge : null);
   }
@@ -278,7 +278,7 @@
   }
   function drawPicture(smallest) {
     const strengths = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5], seen = strengths.filter((r) => smallest !== null && r >= smallest);
-    const title = shape("title", { id: "picture-title" }, seen.length ? `Edges of partial correlation ${seen.join(", ")} would be seen, weaker ones would look like noise` : "No edge could be told from noise");
+    const title = shape("title", { id: "picture-title" }, seen.length ? `Edges with partial correlations ${seen.join(", ")} would be detected, weaker ones would look like noise` : "No edge could be distinguished from noise");
     const across = byId("picture").parentElement.clientWidth < 500 ? 3 : 6;  // more would be too small to read
     byId("picture").setAttribute("viewBox", `0 0 ${105 * across} ${6 / across * 84}`);
     byId("picture").replaceChildren(title, ...strengths.flatMap((r, k) => {
@@ -302,7 +302,7 @@
   }
   function sayLeft() {
     const account = (known.accounts || []).find((a) => a.dataset === draft.dataset);
-    byId("left").textContent = account ? `Left: ε = ${account.left} at δ = ${account.delta}, of ${account.total} in all.` : "";
+    byId("left").textContent = account ? `Left: ε = ${account.left} at δ = ${account.delta}, of ${account.total} in total.` : "";
   }
   byId("dataset").addEventListener("change", () => { draft.dataset = byId("dataset").value; sayLeft(); keep(); });
   byId("create").addEventListener("click", async () => {
@@ -323,7 +323,7 @@
     byId("codebook-file").textContent = reviewed.codebook_file;
     const account = reviewed.account;
     byId("charge").textContent = reviewed.known
-      ? `This very release has been made before, and is in the ledger: it comes back as it was, and nothing is charged. (Key ${reviewed.key}.)`
+      ? `This release has been made before and is in the ledger: it is returned unchanged, and nothing is charged. (Key ${reviewed.key}.)`
       : `This charges ε = ${draft.epsilon} at δ = ${draft.delta} to ${account.dataset}, of which ε = ${account.left} is left. It cannot be undone. The release is written to ${reviewed.release_files.join(", ")}.`;
     byId("go").textContent = reviewed.known ? "Show it again" : "Release and charge";
   }
@@ -443,7 +443,7 @@
     try {
       const found = await ask("compare", { first, second, overlap: byId("overlap").checked });
       if (turn !== comparisons) return;
-      byId("compared").textContent = [`Differences are ${second} minus ${first}. “Differs” is said at a false discovery rate of ${100 * found.fdr}%.`, ...found.notes].join(" ");
+      byId("compared").textContent = [`Differences are ${second} minus ${first}. “Differs” is marked at a false discovery rate of ${100 * found.fdr}%.`, ...found.notes].join(" ");
       byId("differences").replaceChildren(...found.tables.map(drawDifferences));
     } catch (error) { if (turn === comparisons) byId("compared").textContent = error.message; }
   }

@@ -1,4 +1,4 @@
-"""The answer without noise, for records that their user has declared public: to see beside it what privacy costs.
+"""The result without noise, for records that the user has declared public, to show the cost of privacy.
 
 The one place outside of the gate that shows numbers of records as they are. :class:`graphveil.studio.session.Session`
 calls it after a release, and only where somebody said that everybody may see these records.

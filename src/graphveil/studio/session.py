@@ -1,4 +1,4 @@
-"""What the page may ask: the schema of a table, forecasts, texts to copy, one release, its report.
+"""The requests of the page: the schema of a table, forecasts, texts to copy, one release, its report.
 
 Before the release, answers hold names of columns, what the person typed, and numbers from the formula of
 :mod:`graphveil.planning.closed_form`. Only two functions here let records be read: the one that releases, and the one
@@ -304,7 +304,7 @@ class Session:
         """Start the release, once: asked for again, it is the one that has been started."""
         read = self._read(draft)
         if confirmation != read.dataset:
-            raise InvalidParameter("Type the name of the data set to confirm that it is to be charged.")
+            raise InvalidParameter("Type the name of the data set to confirm the charge.")
         self.keep_draft(draft)  # a page that comes back must be able to say what is being released
         with self._lock:
             current = self._job
@@ -403,8 +403,8 @@ def _read_schema(data: str) -> list[dict[str, str]]:
     if any(map(looks_like_a_value, names)):
         raise InvalidParameter(
             "The name of a column is empty, or looks like a value, as if the first line of the file were a record. "
-            "Give it a first line with names."
+            "Add a first line with names."
         )
     if len(set(names)) < len(names):
-        raise InvalidParameter("Two columns of this file have the same name. Give every column a name of its own.")
+        raise InvalidParameter("Two columns of this file have the same name. Give every column a unique name.")
     return [{"name": name, "type": kind} for name, kind in known]

@@ -1,4 +1,4 @@
-"""The releases that are open in a studio, and what is read off them, for free: reports, regressions, comparisons."""
+"""The open releases of a studio, and what is computed from them for free: reports, regressions, comparisons."""
 
 import os
 import threading
