@@ -152,7 +152,7 @@ def test_a_failure_after_the_charge_says_what_it_cost(table):
             yield table
 
     ledger = Recorder()
-    with pytest.raises(SourceError, match="had been charged, and stays so"):
+    with pytest.raises(SourceError, match="had already been charged and stays charged"):
         gv.release(Vanishing(), **ASK, ledger=ledger, dataset="d")
     assert len(ledger.events) == 1
 
