@@ -118,7 +118,7 @@ def check_ids_that_cannot_be_read(folder, caplog):
             gv.release(source, ledger=ledger, dataset="d", **BY_PERSON["total, by number"])
         assert ledger.charged == []
         assert CANARY not in everything_said(caught.value) + caplog.text
-    with pytest.raises(SourceError, match="must be a column of the rows that an engine holds"):
+    with pytest.raises(SourceError, match="must be a column of the engine's data frame"):
         gv.release(frame(), person=np.arange(3000), **CALLS["adaptive"])
 
 

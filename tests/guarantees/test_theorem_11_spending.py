@@ -344,5 +344,5 @@ def test_a_source_that_fails_after_the_charge_says_so(tmp_path, fails_at, charge
     ask = {"domain": WIDE, "budget": gv.Budget(1.0, 1e-6), "assume_centered": True, "dataset": "people"}
     with pytest.raises(SourceError) as caught:
         gv.release(batches, **ask, ledger=ledger, key="a")
-    assert ("had been charged, and stays so. Key 'a' is spent" in str(caught.value)) == charged
+    assert ("had already been charged and stays charged. Key 'a' is spent" in str(caught.value)) == charged
     assert len(ledger.history("people")) == charged

@@ -251,7 +251,7 @@ def test_release_by_person_refuses_what_it_cannot_keep():
     with pytest.raises(SourceError, match="The number of ids must be the number of rows") as caught:
         gv.release(rows, person=ids[:-1], domain=domain, budget=BUDGET)
     assert not any(character.isdigit() for character in str(caught.value)), "the number of rows is secret"
-    with pytest.raises(SourceError, match="give the ids beside it"):
+    with pytest.raises(SourceError, match="pass the ids separately"):
         gv.release(rows, domain=gv.Domain(bounds=(-5, 8), person="id"), budget=BUDGET)
     with pytest.raises(InvalidParameter, match="rows_per_person must be 1"):
         gv.Domain(bounds=(-5, 8), rows_per_person=2, person="id")

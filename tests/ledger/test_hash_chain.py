@@ -198,12 +198,12 @@ def test_heads_kept_elsewhere_show_an_old_copy(tmp_path):
     shutil.copy(tmp_path / "copy.db", tmp_path / "ledger.db")
     (tmp_path / "ledger.db-heads").unlink()
     ledger.verify()  # by itself, without its witness, an old copy is a good ledger
-    with pytest.raises(LedgerDamaged, match="does not go on from the head"):
+    with pytest.raises(LedgerDamaged, match="does not continue from the head"):
         ledger.verify(heads)
     with pytest.raises(LedgerDamaged, match="'gone' is missing"):
         ledger.verify({"gone": "0:0"})
     for nonsense in ("", "x", "1", f"{10**30}:ab", "2:" + heads["people"].split(":")[1].upper()):
-        with pytest.raises(LedgerDamaged, match="does not go on from the head"):
+        with pytest.raises(LedgerDamaged, match="does not continue from the head"):
             ledger.verify({"people": nonsense})
 
 

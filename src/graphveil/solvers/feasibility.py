@@ -230,7 +230,7 @@ def raise_unbounded(recession: Recession, problem: Problem, alpha: float | Matri
         safe = alpha + shift
         advice = f"Adding {shift:.6g} to every entry of alpha is known to be enough."
         if isinstance(safe, float):
-            advice = f"A minimiser is known to exist for alpha ≥ {safe:.6g} on."
+            advice = f"A minimiser is known to exist for alpha ≥ {safe:.6g}."
     error = UnboundedProblem(
         "No minimiser exists: the objective falls without bound along a positive semidefinite direction, because S is "
         f"not positive definite and alpha is too small to make up for it. {advice}"
