@@ -5,11 +5,14 @@ from inspect import signature
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graphveil as gv
+from graphveil.estimators.linear_regression import _numeric
 from graphveil.exceptions import InvalidParameter, PrivacyWarning
 
 SETTINGS = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "outcome_bounds": (-6, 6), "random_state": 0}
@@ -120,3 +123,43 @@ def test_bounds_that_do_not_fit_are_refused_in_words(data, settings, said):
     frame = pd.DataFrame(data[0], columns=["a", "b", "c"])
     with pytest.raises(ValueError, match=said):
         gv.PrivateLinearRegression(**SETTINGS | settings).fit(frame, data[1])
+
+
+FRAMES = {"arrow": pa.table, "batch": pa.record_batch, "pandas": pd.DataFrame, "polars": pl.DataFrame}
+
+
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_gives_names_and_no_values(kind):
+    """The columns of an Arrow table are values."""
+    columns = {"a": np.linspace(-1.0, 1.0, 500), "b": np.full(500, 0.271828)}
+    model = gv.PrivateLinearRegression(**SETTINGS).fit(FRAMES[kind](columns), columns["a"])
+    assert model.release_.columns == ("a", "b", "outcome")
+    assert b"271828" not in model.release_.to_bytes()
+
+
+OUTCOMES = {
+    "pandas": lambda values: pd.Series(values, dtype="boolean"),
+    "pandas frame": lambda values: pd.DataFrame({"y": pd.array([*values], dtype="Int64"), "z": 0.5})[["y"]],
+    "polars": lambda values: pl.Series([*values]),
+    "arrow": lambda values: pa.array([*values]),
+    "chunks": lambda values: pa.chunked_array([[*values]]),
+    "wide": lambda values: np.array([np.longdouble("1e4000") if value is None else value for value in values]),
+    "masked": lambda values: np.ma.masked_array([bool(value) for value in values], [value is None for value in values]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector")
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_a_missing_outcome_changes_its_own_row_alone(kind):
+    values = [True, False] * 250
+    (_, full), (_, holed) = (_numeric("y", OUTCOMES[kind](of), 1) for of in (values, [*values[:-1], None]))
+    assert full.tolist() == list(map(float, values))
+    assert holed[:-1].tolist() == full[:-1].tolist()
+    assert not np.isfinite(holed[-1])
+
+
+def test_a_list_has_no_type():
+    for y in ([1.0, 2.0], [1.0, "secret"], [1.0, None]):
+        with pytest.raises(InvalidParameter, match="y is a list, which has no type"):
+            gv.PrivateLinearRegression(**SETTINGS).fit(np.zeros((2, 2)), y)

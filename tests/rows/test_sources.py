@@ -287,3 +287,22 @@ def test_open_sources_do_not_pickle():
     for source in (ROWS, FRAME, [ROWS]):
         with pytest.raises(GuaranteeError, match="cannot be pickled"):
             pickle.dumps(open_source(source, DOMAIN, None))
+
+
+class OfColumns:
+    """A table of another library, whose ``columns`` are not names but values."""
+
+    def __init__(self, table):
+        self.columns, self._table = table.columns, table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def test_columns_that_are_values_are_not_quoted_as_names():
+    table = OfColumns(pa.table({"a": [0.271828] * 300, "b": [0.5] * 300}))
+    named = gv.Domain(columns=["a", "bb"], bounds=(-1, 1))
+    with pytest.raises(SourceError, match="no column 'bb'") as caught:
+        open_source(table, named, None)
+    assert "271828" not in str(caught.value)
+    assert open_source(table, gv.Domain(bounds=(-1, 1)), None).columns == ("a", "b")

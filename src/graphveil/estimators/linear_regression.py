@@ -17,6 +17,8 @@ from graphveil.inference.regression import Regression, regression
 from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.estimate import estimate_release
 from graphveil.released.release import Release
+from graphveil.rows.sanitized_errors import call_sanitized
+from graphveil.rows.sources import read_numbers
 from graphveil.spec.domain import Domain
 from graphveil.spec.weight import Weight
 
@@ -113,10 +115,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
             raise InvalidParameter("PrivateLinearRegression.fit requires y to be passed, but the target y is None.")
         if isinstance(self.bounds, Mapping):
             X = pick_columns(X, [str(name) for name in self.bounds])
-        columns, outcome = _numeric("X", X, 2), _numeric("y", y, 1)
+        (names, columns), (_, outcome) = _numeric("X", X, 2), _numeric("y", y, 1)
         if len(columns) != len(outcome):
             raise InvalidParameter("X and y must have the same number of rows.")
-        names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         made = release(
             np.column_stack([columns, outcome]),
             person=person,
@@ -160,7 +161,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         check_is_fitted(self, "precision_")
         return list(self.release_.column_names)
 
-    def _wide_domain(self, width: int, names: list[str] | None) -> Domain:
+    def _wide_domain(self, width: int, names: tuple[str, ...] | None) -> Domain:
         """Of the columns and the outcome after them."""
         if self.bounds is None or self.outcome_bounds is None:
             raise InvalidParameter(
@@ -183,11 +184,17 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         return replace(domain.extend({last: (low, high)}), weight=self.weight)
 
 
-def _numeric(name: str, given: Any, dimensions: int) -> "NDArray[np.float64]":
-    """Numbers, by the type of the array and never by its values."""
+def _numeric(name: str, given: Any, dimensions: int) -> "tuple[tuple[str, ...] | None, NDArray[np.float64]]":
+    """Names of columns, where a frame has some, and numbers: by the type of what is given, never by values."""
     if hasattr(given, "tocsr"):
         raise InvalidParameter(f"{name} is a sparse matrix; give a dense one, {name}.toarray().")
-    found = np.asarray(given)
+    if isinstance(given, list | tuple):
+        raise InvalidParameter(f"{name} is a list, which has no type: give numpy.asarray({name}, dtype=float).")
+    if not any(hasattr(given, way) for way in ("__arrow_c_stream__", "__arrow_c_array__", "to_frame")):
+        given = call_sanitized(lambda: np.asanyarray(given), "read")
+        if given.dtype.kind not in "biuf":
+            raise InvalidParameter(f"{name} must be an array of numbers, got one of type {given.dtype.type.__name__}.")
+    names, found = read_numbers(name, given)
     if dimensions == 1 and found.ndim == 2 and found.shape[1] == 1:
         warn_caller("A column-vector y was passed when a 1d array was expected.", DataConversionWarning)
         found = found[:, 0]
@@ -195,6 +202,4 @@ def _numeric(name: str, given: Any, dimensions: int) -> "NDArray[np.float64]":
         raise InvalidParameter(
             f"{name} must have {dimensions} dimension{'s' * (dimensions > 1)}, got {found.ndim}. Reshape your data."
         )
-    if found.dtype.kind not in "biuf":
-        raise InvalidParameter(f"{name} must be an array of numbers, got one of type {found.dtype.name}.")
-    return np.asarray(found, dtype=np.float64)
+    return names, found

@@ -108,20 +108,20 @@ class Hasher(Unreleased):
     Several of them agree if they are given the same ``points``, of :func:`draw_points`.
     """
 
-    __slots__ = ("_integers", "_points")
+    __slots__ = ("_points", "integers")
 
     def __init__(self, points: tuple[int, int] | None = None) -> None:
         self._points = tuple(np.uint64(point) for point in points or draw_points())
-        self._integers: bool | None = None  # whether ids are, by the type of the first column
+        self.integers: bool | None = None  # whether ids are, by the type of the first column
 
     def check_alike(self, integers: bool) -> None:
         """Refuse text beside integers: somebody whose id is 7 here and "7" there would be two people."""
-        if self._integers not in (None, integers):
+        if self.integers not in (None, integers):
             raise SourceError(
                 "Ids of people are integers in one part of the source and text in another (in a CSV file they are "
                 "text), so that one person would count as two. Write all parts alike."
             )
-        self._integers = integers
+        self.integers = integers
 
     def keys_of_column(self, column: Any) -> "Keys":
         """Of an Arrow column; a null is nobody's."""

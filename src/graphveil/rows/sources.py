@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Block = tuple[NDArray[np.generic], NDArray[Any] | None]
     DecodeTask = Callable[[], Iterator[Block]]  # blocks still to be made, by any thread
 
-__all__ = ["RowSource", "add_levels", "add_weights", "name_columns", "open_batch", "open_source"]
+__all__ = ["RowSource", "add_levels", "add_weights", "name_columns", "open_batch", "open_source", "read_numbers"]
 
 _LONG_INTEGERS = ("HUGEINT", "UHUGEINT", "Int128", "UInt128")  # of DuckDB and polars; Arrow has none of 128 bits
 _UNEQUAL = "The number of ids must be the number of rows."  # how many there are is secret
@@ -316,6 +316,27 @@ def _read_weights(given: Any) -> "NDArray[np.float64]":
     return np.concatenate([np.empty((0, 1)), *(as_floats(rows).copy() for rows, _ in found.read())])[:, 0]
 
 
+def read_numbers(name: str, given: Any) -> "tuple[tuple[str, ...] | None, NDArray[np.float64]]":
+    """Names of columns, where there are some, and floats of an array, a series or a frame; NaN for what is missing."""
+    import pyarrow as pa
+
+    from graphveil.rows.parallel import as_floats
+
+    if isinstance(given, np.ndarray):
+        return None, as_floats(given)
+    table, is_series = given, isinstance(given, pa.Array | pa.ChunkedArray)
+    if is_series:
+        table = pa.table({name: given})
+    elif hasattr(given, "to_frame"):
+        table, is_series = call_sanitized(lambda: given.to_frame(name), "opened"), True
+    found = open_batch(table, Domain(data_norm=1.0), None)
+    if found is None:
+        raise SourceError(f"{name} is a {_type_name(given)}: give a numpy array or a frame of numbers.")
+    empty = np.empty((0, found.n_features))
+    rows = np.concatenate([empty, *(as_floats(block).copy() for block, _ in found.read())])
+    return (None, rows[:, 0]) if is_series else (found.columns, rows)
+
+
 def _with_labels(rows: RowSource, codes: "NDArray[np.intp]") -> RowSource:
     return _Beside(rows, codes, f"There are {len(codes)} labels, but a different number of rows.")
 
@@ -377,9 +398,10 @@ def _column_names(frame: Any) -> list[str]:
     if isinstance(frame, pa.RecordBatchReader):
         raise SourceError("A RecordBatchReader can be read only once. Give the table or data set that it comes from.")
     if hasattr(frame, "columns") and not callable(frame.columns) and not isinstance(frame, pa.Table | pa.RecordBatch):
-        return call_sanitized(
-            lambda: [str(name) for name in frame.columns], "opened"
-        )  # pandas, polars: no value is touched
+        names = call_sanitized(lambda: list(frame.columns), "opened")  # pandas, polars: no value is touched
+        if hasattr(frame, "iloc") or all(isinstance(name, str) for name in names):
+            return call_sanitized(lambda: [*map(str, names)], "opened")
+        # Elsewhere they may be the columns themselves, which would be quoted as their names.
     schema = call_sanitized(lambda: pa.RecordBatchReader.from_stream(frame).schema, "opened")
     return [str(name) for name in schema.names]
 
@@ -440,9 +462,10 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
     *features, last = wanted
     alone = _Frame(frame[features], selection.features_alone())
     if selection.hasher is not None:
+        keys = selection.hasher.keys_of(frame[last])
         if str(getattr(empty[-1].dtype, "categories", empty[-1]).dtype) != "object":  # of which the type tells nothing
             selection.hasher.check_alike(holds_integers(_arrow_type(last, empty[-1])))
-        return _Beside(alone, selection.hasher.keys_of(frame[last]), _UNEQUAL)
+        return _Beside(alone, keys, _UNEQUAL)
     assert selection.labels is not None
     return _with_labels(alone, codes_of(frame[last], selection.labels.classes))
 
