@@ -1,1 +1,1 @@
-"""Tries to break the gate through its public door, with everything that an attacker could know."""
+"""Attacks `gv.release` through its public interface, with everything that an attacker could know."""

@@ -42,12 +42,12 @@ class Pair:
 
     Attributes
     ----------
-    without, within : Known
+    without, within : KnownRows
         The data set with somebody else's record, and with the record that the attacker looks for.
     domain, augment : Domain, Augment
     options : dict
         More arguments of :func:`graphveil.release`.
-    door : callable
+    source_factory : callable
         Makes a source of a data set: the same rows as an array, a frame, batches or collected sums.
     """
 
@@ -63,7 +63,7 @@ class Pair:
         return known.rows if known.codes is None else (known.rows, known.codes)
 
     def release(self, known: KnownRows, budget: Budget) -> Release:
-        """One release through the public door, with noise from the operating system."""
+        """One release through the public interface, with noise from the operating system."""
         source = self.source_factory(self, known)
         labels = self.augment if isinstance(self.augment, Labels) else None
         options = {"adaptive": False, "assume_centered": self.augment is None, "labels": labels} | self.options

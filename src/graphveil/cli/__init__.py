@@ -1,5 +1,5 @@
-"""The command line: one file per verb. The only part that prints.
+"""The command line: one file per command. The only part that prints.
 
 ``release`` runs where the records are and spends; ``show``, ``fit`` and ``report`` run anywhere and are free. Nothing
-heavy is imported before a verb needs it: ``graphveil --help`` must be quick.
+heavy is imported before a command needs it: ``graphveil --help`` must be quick.
 """

@@ -1,4 +1,4 @@
-"""The list of verbs, and how they are called."""
+"""The list of commands, and how they are called."""
 
 import os
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def call(arguments: Sequence[str]) -> int:
     if "_GRAPHVEIL_COMPLETE" in os.environ:
         command.main(prog_name="graphveil")
     try:
-        # Not `main`, which makes an exit code of its own of an interruption, without a word.
+        # Not `main`, which makes an exit code of its own of an interruption, and says nothing.
         with command.make_context("graphveil", list(arguments)) as context:
             command.invoke(context)
     except typer.Exit as ended:
@@ -89,7 +89,7 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _explain_refusal(error: Any, *, as_json: bool) -> int:
-    """Say what went wrong before a verb began: mostly a mistake in how it was called."""
+    """Say what went wrong before a command began: mostly a mistake in how it was called."""
     if not hasattr(error, "format_message"):
         return refuse(as_json, *explain_failure(error))
     said, context = error.format_message(), getattr(error, "ctx", None)

@@ -27,6 +27,6 @@ def _call(arguments: list[str]) -> int:
             raise
         from contextlib import suppress
 
-        with suppress(OSError):  # while importing; verbs say it themselves
+        with suppress(OSError):  # while importing; commands say it themselves
             os.write(2, b"Error: Interrupted. Nothing was charged.\n")
         return 128 + number

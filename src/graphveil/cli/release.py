@@ -1,4 +1,4 @@
-"""`graphveil release`: the verb that sees your records and spends (`demo` does so with records of its own)."""
+"""`graphveil release`: the command that sees your records and spends (`demo` does so with records of its own)."""
 
 import os
 import re

@@ -172,7 +172,7 @@ def _number_groups(part: Any, key_names: list[str], place: int, marks: tuple[flo
 
 
 def _refusal(keying: _Keying, part: Any) -> str | None:
-    """Why a partition cannot be read, without a word of what is in it; None if it can."""
+    """Why a partition cannot be read, in words that hold nothing of what is in it; None if it can."""
     try:
         keying.read(part)
     except SourceError as error:

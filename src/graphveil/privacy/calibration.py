@@ -1,4 +1,4 @@
-"""How much noise a budget asks for, and on which lattice it is drawn. Everything rounds to the private side."""
+"""How much noise a budget asks for, and on which lattice it is drawn. Everything is rounded conservatively."""
 
 import math
 from collections.abc import Callable

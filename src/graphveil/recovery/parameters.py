@@ -245,5 +245,5 @@ PROTOCOL = ProtocolParameters()
 
 @cache
 def software_versions() -> tuple[tuple[str, str], ...]:
-    """What a release was made with, and so what can make it again from the same seed: the recipe is the protocol's."""
+    """What a release was made with, and so what can make it again from the same seed; "recipe" is the protocol."""
     return *((name, version(name)) for name in ("graphveil", "numpy", "numba")), ("recipe", PROTOCOL.version)

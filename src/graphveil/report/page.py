@@ -209,7 +209,7 @@ def _render_comparison(release: Release, content: Content, forecast: Forecast) -
         ("variables", f"{forecast.n_features}", f"{len(content.names)}"),
         ("ε", format_exact(forecast.budget.epsilon), format_exact(release.budget.epsilon)),
         ("δ", format_exact(forecast.budget.delta), format_exact(release.budget.delta)),
-        ("records a person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),
+        ("records per person", f"{forecast.rows_per_person}", f"{release.event.rows_per_person}"),
         ("noise-free records (n_eff)", f"{here.n_eff:,.0f}", f"{content.found.n_eff:,.0f}"),
         (
             "partial correlation detected 4 times out of 5",

@@ -1,7 +1,7 @@
 """Where files of rows lie: what paths, directories, patterns and URIs stand for, every file once.
 
 A file that is reached twice would be summed twice, and a person in it would have twice the rows that were declared: it
-is refused. So is what is no file (a pipe, a device, a socket), which may never end or never begin.
+is refused. So is what is not a file (a pipe, a device, a socket), which may never end or never begin.
 """
 
 import os

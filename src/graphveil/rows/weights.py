@@ -2,7 +2,7 @@
 
 Guarantee
 ---------
-A row's own weight is an integer from 0 to 2²⁰, a function of its cell alone: whatever is no number, or negative, is 0,
+A row's own weight is an integer from 0 to 2²⁰, a function of its cell alone: what is not a number, or negative, is 0,
 and what is larger than the largest counts as the largest. It is divided by the number of rows of its person and rounded
 down, so that the weights of one person add up to at most 2²⁰. Proof: ``privacy/proofs/weights.md``.
 """

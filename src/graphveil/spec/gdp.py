@@ -1,4 +1,4 @@
-"""The exchange between μ-GDP and (ε, δ), always rounded to the private side.
+"""The exchange between μ-GDP and (ε, δ), always rounded conservatively.
 
 A mechanism is μ-GDP when telling two neighbouring data sets apart from its output is at least as hard as telling
 N(0, 1) from N(μ, 1). It is then (ε, δ)-private exactly for δ at least
