@@ -162,11 +162,11 @@ def moments_of(release: Release) -> UncertainMoments:
             "A release by the paper's mechanism has noise of another law, for which there are no intervals here: "
             "release with the default one."
         )
-    return _recovered(release)
+    return _recover_moments(release)
 
 
 @lru_cache(maxsize=8)
-def _recovered(release: Release) -> UncertainMoments:
+def _recover_moments(release: Release) -> UncertainMoments:
     return UncertainMoments.of(release, recover(release))
 
 

@@ -142,7 +142,7 @@ class Hasher(Unreleased):
 
         if isinstance(ids, pa.Array | pa.ChunkedArray):
             if not can_be_ids(ids.type):
-                raise _refused(str(ids.type))
+                raise _refusal(str(ids.type))
             return self.keys_of_column(ids)
         if isinstance(ids, np.ndarray):
             if ids.ndim != 1:
@@ -150,12 +150,12 @@ class Hasher(Unreleased):
             if ids.dtype.kind in "iu":
                 return _keys_of_integers(ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64))
             if ids.dtype.kind not in "USO":
-                raise _refused(ids.dtype.type.__name__)
+                raise _refusal(ids.dtype.type.__name__)
         elif not isinstance(ids, list | tuple):
             if not hasattr(ids, "to_numpy"):
-                raise _refused(type(ids).__name__)
+                raise _refusal(type(ids).__name__)
             if str(ids.dtype).lower().startswith(("float", "decimal")):
-                raise _refused(str(ids.dtype))
+                raise _refusal(str(ids.dtype))
         return self._keys_of_objects(call_sanitized(lambda: list(ids), "read"))
 
     def _keys_of_bytes(self, column: Any) -> "Keys":
@@ -210,7 +210,7 @@ def _nobodies(count: int) -> "Keys":
     return np.full((count, 2), _NOBODY, np.uint64)
 
 
-def _refused(kind: str) -> SourceError:
+def _refusal(kind: str) -> SourceError:
     return SourceError(
         f"Ids of people cannot be of type {kind}: whether two of them are the same must be exact. Give integers, text "
         "or bytes."

@@ -112,8 +112,8 @@ class Domain(Record):
             put("columns", names)
             put("bounds", ends)
         if self.codebook is not None:
-            put("columns", _agreed("columns", self.columns, self.codebook.columns))
-            put("bounds", _agreed("bounds", self.bounds, self.codebook.bounds))
+            put("columns", _agree("columns", self.columns, self.codebook.columns))
+            put("bounds", _agree("bounds", self.bounds, self.codebook.bounds))
         if self.columns is not None:
             put("columns", _validation.text_tuple("columns", self.columns))
             if self.n_features not in (None, len(self.columns)):
@@ -347,7 +347,7 @@ def _names_of(bounds: Mapping[Any, Any], columns: Any) -> list[Any]:
     return names
 
 
-def _agreed(name: str, given: Any, derived: Any) -> Any:
+def _agree(name: str, given: Any, derived: Any) -> Any:
     """What a codebook says, or what was written beside it: logarithms may differ in the last bit between machines."""
     if given is None:
         return derived

@@ -236,7 +236,7 @@ class Category(Kind, Record):
 
     def column_names(self, name: str) -> tuple[str, ...]:
         """Names of the columns that a variable of this name becomes."""
-        shown = [*map(_shown, self.levels), *["missing"] * self.missing_is_level]
+        shown = [*map(_show, self.levels), *["missing"] * self.missing_is_level]
         return tuple(f"{name}[{level}]" for level in shown[1:])
 
     def ends(self) -> list[tuple[float, float]]:
@@ -331,7 +331,7 @@ def _values(levels: tuple[Level, ...]) -> tuple[float, ...]:
     return tuple(map(float, levels))
 
 
-def _shown(level: Level) -> str:
+def _show(level: Level) -> str:
     if isinstance(level, bool):
         return str(level).lower()
     return f"{level:g}" if isinstance(level, float) else str(level)
