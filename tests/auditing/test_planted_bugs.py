@@ -231,7 +231,7 @@ def test_a_wrong_norm_in_the_clip_alone_is_harmless(monkeypatch):
 
 
 @pytest.mark.nightly
-def test_a_round_of_the_adaptive_recipe_that_was_not_charged(monkeypatch):
+def test_a_round_of_the_adaptive_protocol_that_was_not_charged(monkeypatch):
     """The last round, about half of μ²."""
     charge = account.Account.charge
     monkeypatch.setattr(

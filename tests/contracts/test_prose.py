@@ -1,21 +1,26 @@
-"""Pages are wrapped alike, and say things in the words that a reader expects."""
+"""Pages are wrapped alike, and pages, docstrings and comments say things in the words that a reader expects."""
 
+import ast
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "changelog.d" / "README.md"]
+SRC = ROOT / "src" / "graphveil"
+PROOFS = sorted((SRC / "privacy" / "proofs").glob("*.md"))
 # Idioms translated from other languages, and words of our own for what the field calls otherwise.
 FOREIGN = {
     r"\bbeforehand\b": "in advance",
     r"\btold from\b": "distinguished from",
     r"to the private side": "conservatively",
     r"\bhanded to anybody\b": "published",
-    r"\b(is|are) no (numbers?|records?|names?|files?|secret|cause|signature|support)\b": "is not a",
+    r"(?<!here )\b(is|are) no (numbers?|records?|names?|files?|secret|cause|signature|support)\b": "is not a",
     r"\bverbs?\b": "command",
     r"\bmended\b": "fixed",
+    r"\bwithout a word\b": "silently, or without warnings",
 }
 
 
@@ -57,9 +62,28 @@ def in_list(lines, item):
     return False
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*PAGES, *PROOFS], ids=lambda path: path.name)
 def test_words_are_those_of_the_field(path):
-    text = path.read_text()
+    assert not list(foreign_words(path.read_text()))
+
+
+def test_so_are_those_of_docstrings_and_comments():
+    found = {path.name: list(foreign_words(explanations(path))) for path in SRC.rglob("*.py")}
+    assert not {name: words for name, words in found.items() if words}
+
+
+def foreign_words(text):
+    """Each with what to say instead."""
     for pattern, better in FOREIGN.items():
         found = re.search(pattern, text)
-        assert not found, f"{path.name}: {found[0]!r}: say {better!r}"
+        if found:
+            yield f"{found[0]!r}: say {better!r}"
+
+
+def explanations(path):
+    """Docstrings and comments of a module, on lines of their own."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = (ast.get_docstring(n) for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, documented))
+    with path.open("rb") as file:
+        comments = [token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT]
+    return "\n".join([*filter(None, docstrings), *comments])

@@ -145,7 +145,7 @@ def test_one_charge_before_the_first_draw(monkeypatch):
 
 
 @pytest.mark.parametrize("what", ["mu", "eta"])
-def test_a_recipe_that_would_overspend_is_stopped_before_it_draws(what, monkeypatch):
+def test_a_protocol_that_would_overspend_is_stopped_before_it_draws(what, monkeypatch):
     if what == "mu":
         monkeypatch.setattr(adaptive_protocol, "_SAFE", 1.5)
     else:

@@ -1,4 +1,4 @@
-"""Sums of privacy: exact, in any order, rounded to the private side."""
+"""Sums of privacy: exact, in any order, rounded conservatively."""
 
 import math
 from fractions import Fraction

@@ -286,7 +286,7 @@ def test_two_blurred_columns_do_not_look_like_one():
     assert _floor_spectrum_at_noise(covariance, np.full(6, 0.15), nothing) is covariance
 
 
-def test_a_release_of_another_recipe_is_refused():
+def test_a_release_of_another_protocol_is_refused():
     """Another radius keeps another share of the moments, which nothing else in the file would show."""
     _, item = recovered(rows_of(3, 5, 5000)[1])
     at = max(k for k, answer in enumerate(item.answers) if isinstance(answer.query, Moments))

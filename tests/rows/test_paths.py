@@ -244,7 +244,7 @@ def silent():
     "uri", ["s3://bucket/x.parquet?region=us-east-1", "gs://anonymous@bucket/x.parquet?retry_limit_seconds=8"]
 )
 def test_a_place_that_never_answers_is_given_up(uri, silent, credentials, monkeypatch):
-    monkeypatch.setattr(paths, "_PATIENCE", 1.0)
+    monkeypatch.setattr(paths, "_ANSWER_SECONDS", 1.0)
     shown = uri.partition("?")[0].replace("anonymous@", "")
     with pytest.raises(SourceError, match=f"'{shown}' did not respond within 1 seconds"):
         exact_total(uri + silent, DOMAIN)

@@ -1,1 +1,1 @@
-"""Attacks the gate through its public interface, with everything that an attacker could know."""
+"""Attacks `gv.release` through its public interface, with everything that an attacker could know."""

@@ -42,12 +42,12 @@ class Pair:
 
     Attributes
     ----------
-    without, within : Known
+    without, within : KnownRows
         The data set with somebody else's record, and with the record that the attacker looks for.
     domain, augment : Domain, Augment
     options : dict
         More arguments of :func:`graphveil.release`.
-    door : callable
+    source_factory : callable
         Makes a source of a data set: the same rows as an array, a frame, batches or collected sums.
     """
 
@@ -63,7 +63,7 @@ class Pair:
         return known.rows if known.codes is None else (known.rows, known.codes)
 
     def release(self, known: KnownRows, budget: Budget) -> Release:
-        """One release through the public door, with noise from the operating system."""
+        """One release through the public interface, with noise from the operating system."""
         source = self.source_factory(self, known)
         labels = self.augment if isinstance(self.augment, Labels) else None
         options = {"adaptive": False, "assume_centered": self.augment is None, "labels": labels} | self.options
@@ -95,7 +95,7 @@ def _as_collection(pair: Pair, known: KnownRows) -> Any:
     return collection
 
 
-def _known(row: list[float], others: "NDArray[np.float64] | None" = None) -> KnownRows:
+def _stack(row: list[float], others: "NDArray[np.float64] | None" = None) -> KnownRows:
     """A row, and others that are in both data sets."""
     return KnownRows(np.vstack([[row], np.zeros((1, len(row))) if others is None else others]))
 
@@ -117,7 +117,7 @@ def _without_first(known: KnownRows) -> KnownRows:
 
 
 _BOX, _BALL = Domain(bounds=(-1.0, 1.0)), Domain(data_norm=1.0)
-_CORNER, _OTHER_CORNER, _NOTHING = _known([3.0, 3.0]), _known([3.0, -3.0]), [0.0, 0.0]
+_CORNER, _OTHER_CORNER, _NOTHING = _stack([3.0, 3.0]), _stack([3.0, -3.0]), [0.0, 0.0]
 _NAN, _HUGE = math.nan, 1e300
 _ONES, _ZEROS = np.ones((2047, 2)), np.zeros((2047, 2))
 _RING = _spread(np.full(1023, 0.3))  # none but the row in question is shortened
@@ -128,11 +128,11 @@ _ADDED, _ADDED_BALL = (replace(domain, neighbours="add-remove") for domain in (_
 PAIRS = {
     # Theorem 1 is an equality for orthogonal rows of full length; theorem 2 also where a row vanishes.
     "orthogonal": Pair(_CORNER, _OTHER_CORNER, _BOX),
-    "vanishing": Pair(_CORNER, _known(_NOTHING), _BOX),
-    "missing": Pair(_CORNER, _known([_NAN, _NAN]), _BOX),
-    "one column": Pair(_known([0.0]), _known([3.0]), _BOX),  # sums are powers of two: the place to look at low bits
-    "long rows": Pair(_known([5.0, 0.0]), _known([0.0, 5.0]), _BALL),
-    "huge rows": Pair(_known([_HUGE, _HUGE]), _known([-_HUGE, _HUGE]), _BALL),
+    "vanishing": Pair(_CORNER, _stack(_NOTHING), _BOX),
+    "missing": Pair(_CORNER, _stack([_NAN, _NAN]), _BOX),
+    "one column": Pair(_stack([0.0]), _stack([3.0]), _BOX),  # sums are powers of two: the place to look at low bits
+    "long rows": Pair(_stack([5.0, 0.0]), _stack([0.0, 5.0]), _BALL),
+    "huge rows": Pair(_stack([_HUGE, _HUGE]), _stack([-_HUGE, _HUGE]), _BALL),
     "two rows a person": Pair(
         KnownRows(np.full((2, 2), 3.0)),
         KnownRows(np.array([[3.0, -3.0]] * 2)),
@@ -149,13 +149,13 @@ PAIRS = {
     ),
     # Theorem 14: a row of full length that is there or not; the count moves too.
     "added": Pair(_without_first(_CORNER), _CORNER, _ADDED),
-    "added mean": Pair(_without_first(_known([5.0, 0.0])), _known([5.0, 0.0]), _ADDED_BALL, Constant()),
+    "added mean": Pair(_without_first(_stack([5.0, 0.0])), _stack([5.0, 0.0]), _ADDED_BALL, Constant()),
     "added people": Pair(_person(_NOTHING, 5, present=False), _person([3.0, 3.0], 5), _ADDED),
     "adaptive added": Pair(
-        _without_first(_known([3.0, 3.0], _RING)), _known([3.0, 3.0], _RING), _ADDED, Constant(), _ADAPTIVE
+        _without_first(_stack([3.0, 3.0], _RING)), _stack([3.0, 3.0], _RING), _ADDED, Constant(), _ADAPTIVE
     ),
     # Theorem 8: (k, c) and (l, c) are orthogonal when k·l = -c², here -1/2.
-    "mean": Pair(_known([5.0, 0.0]), _known([-2.5, 2.5 * math.sqrt(3.0)]), _BALL, Constant()),
+    "mean": Pair(_stack([5.0, 0.0]), _stack([-2.5, 2.5 * math.sqrt(3.0)]), _BALL, Constant()),
     "labels": Pair(
         KnownRows(_CORNER.rows, np.array([0, 0])),
         KnownRows(_OTHER_CORNER.rows, np.array([1, 0])),
@@ -165,13 +165,13 @@ PAIRS = {
     "frame": Pair(_CORNER, _OTHER_CORNER, _BOX, source_factory=_as_frame),
     "batches": Pair(_CORNER, _OTHER_CORNER, _BOX, source_factory=_as_batches),
     "collected": Pair(_CORNER, _OTHER_CORNER, _BOX, source_factory=_as_collection),
-    "paper": Pair(_known([5.0, 0.0]), _known([0.0, 5.0]), _BALL, options={"mechanism": "paper"}),
+    "paper": Pair(_stack([5.0, 0.0]), _stack([0.0, 5.0]), _BALL, options={"mechanism": "paper"}),
     # Theorem 9: a count moves in two bins of either histogram, and then the row vanishes from the moments.
-    "private norm": Pair(_known([1e6, 0.0], _ONES), _known(_NOTHING, _ONES), Domain(data_norm="private")),
+    "private norm": Pair(_stack([1e6, 0.0], _ONES), _stack(_NOTHING, _ONES), Domain(data_norm="private")),
     # Theorems 6 and 10: squares, norms, whitened moments and excess; with means; with cells; from a norm alone. A row
     # that vanishes moves each of these as far as it can be moved, in all rounds of one transcript.
-    "adaptive": Pair(_known([3.0, 3.0], _RING), _known(_NOTHING, _RING), _BOX, options=_ADAPTIVE),
-    "adaptive mean": Pair(_known([3.0, 3.0], _RING), _known(_NOTHING, _RING), _BOX, Constant(), _ADAPTIVE),
-    "adaptive cells": Pair(_known([3.0, 3.0], _ZEROS), _known(_NOTHING, _ZEROS), _BOX, Constant(), _ADAPTIVE),
-    "adaptive long rows": Pair(_known([5.0, 0.0], _TAILED), _known(_NOTHING, _TAILED), _BALL, options=_ADAPTIVE),
+    "adaptive": Pair(_stack([3.0, 3.0], _RING), _stack(_NOTHING, _RING), _BOX, options=_ADAPTIVE),
+    "adaptive mean": Pair(_stack([3.0, 3.0], _RING), _stack(_NOTHING, _RING), _BOX, Constant(), _ADAPTIVE),
+    "adaptive cells": Pair(_stack([3.0, 3.0], _ZEROS), _stack(_NOTHING, _ZEROS), _BOX, Constant(), _ADAPTIVE),
+    "adaptive long rows": Pair(_stack([5.0, 0.0], _TAILED), _stack(_NOTHING, _TAILED), _BALL, options=_ADAPTIVE),
 }

@@ -1,4 +1,4 @@
-"""The game: release one of two neighbouring data sets, let an attacker guess which, and count."""
+"""An audit: release one of two neighbouring data sets, let an attacker guess which, and count."""
 
 import numpy as np
 

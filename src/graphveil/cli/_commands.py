@@ -78,7 +78,7 @@ def call(arguments: Sequence[str]) -> int:
     if "_GRAPHVEIL_COMPLETE" in os.environ:
         command.main(prog_name="graphveil")
     try:
-        # Not `main`, which makes an exit code of its own of an interruption, without a word.
+        # Not `main`, which makes an exit code of its own of an interruption, and says nothing.
         with command.make_context("graphveil", list(arguments)) as context:
             command.invoke(context)
     except typer.Exit as ended:

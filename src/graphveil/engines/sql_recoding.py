@@ -79,7 +79,7 @@ def _equals(name: str, value: float) -> exp.Expr:
 
 
 def _inside(name: str, kind: Number) -> exp.Expr:
-    """Clamped; what is no number fails every comparison."""
+    """Clamped; what is not a number fails every comparison."""
     below = (exp.LT(this=column(name), expression=number(kind.low)), number(kind.low))
     between = (exp.LTE(this=column(name), expression=number(kind.high)), column(name))
     above = (exp.LTE(this=column(name), expression=INFINITY.copy()), number(kind.high))

@@ -16,7 +16,7 @@ from graphveil import _validation
 from graphveil._html import facts_html
 from graphveil._network_plot import Panel, common_places, plot_networks
 from graphveil._packages import import_package
-from graphveil._typing import Matrix
+from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.inference.differences import (
     NUMBERS,
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Comparison", "Side", "compare", "compare_sides"]
-
-Vector = NDArray[np.float64]
 
 # What may differ between releases that describe the same thing: how far rows were clipped, and whose row is whose.
 _OWN = ("data_norm", "rows_per_person", "person", "neighbours")

@@ -163,11 +163,11 @@ def moments_of(release: Release) -> UncertainMoments:
             "A release by the paper's mechanism has a different noise distribution, for which no intervals are "
             "available: use the default mechanism."
         )
-    return _recovered(release)
+    return _recover_moments(release)
 
 
 @lru_cache(maxsize=8)
-def _recovered(release: Release) -> UncertainMoments:
+def _recover_moments(release: Release) -> UncertainMoments:
     return UncertainMoments.of(release, recover(release))
 
 

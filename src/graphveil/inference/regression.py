@@ -324,7 +324,7 @@ def regression(
     """
     level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
     moments = moments_of(release)
-    explained = _explained(moments, outcome)
+    explained = _find_outcome(moments, outcome)
     if isinstance(on, str):
         raise InvalidParameter(f"on must be a sequence of columns, got the single name {on!r}: write on=[{on!r}].")
     # Other levels of the same category carry no information: a record has only one of them.
@@ -336,7 +336,7 @@ def regression(
     return fit_regression(moments, explained, by, level)
 
 
-def _explained(moments: UncertainMoments, outcome: str | int) -> int:
+def _find_outcome(moments: UncertainMoments, outcome: str | int) -> int:
     """The number of the outcome's column; a category has no such number."""
     for factor in factors_of(moments.release.domain.codebook):
         if outcome == factor.name:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from graphveil import _validation
 from graphveil._packages import import_package
 from graphveil._random import generator_for
+from graphveil._typing import Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.estimate import recover
 from graphveil.released.grouped import require_release
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["WARNING", "SyntheticRows", "sample"]
-
-Vector = NDArray[np.float64]
 
 WARNING = (
     "Synthetic rows, drawn from a private release. They follow its means and covariances and nothing else: analyse the "

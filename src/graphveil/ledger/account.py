@@ -17,6 +17,7 @@ from graphveil.exceptions import (
 )
 from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
+from graphveil.spec.budget import allows_a_record
 from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.grouping import GroupedEvent, GroupEvent, Level
 from graphveil.spec.options import ReleaseOptions
@@ -233,7 +234,7 @@ def _warn_of_large_delta(event: ReleaseEvent) -> None:
     n, delta = event.n_samples, event.budget.delta
     if isinstance(event, GroupedEvent) and event.counts is not None:
         n = min(event.counts)
-    if n is not None and delta >= 1.0 / n:  # where it is secret, whether there is a warning would tell
+    if n is not None and allows_a_record(delta, n):  # where it is secret, whether there is a warning would tell
         warn_caller(
             f"delta={format_exact(delta)} is at least 1/n for n={n} records: a mechanism that publishes one record at "
             "random would satisfy it. Choose delta well below 1/n.",

@@ -63,7 +63,7 @@ class Store:
         """Create an empty ledger if there is none."""
         if self._file is not None and not self._file.exists():
             if self._file.seen_heads():
-                raise _lost(self._file)
+                raise _describe_loss(self._file)
             self._file.make()
         self.write(make_tables, new=True)
 
@@ -264,7 +264,7 @@ def _nothing_there(name: str, place: str) -> LedgerError:
     )
 
 
-def _lost(file: LedgerFile) -> LedgerError:
+def _describe_loss(file: LedgerFile) -> LedgerError:
     names = ", ".join(map(repr, sorted(file.seen_heads())[:3]))
     return LedgerDamaged(
         f"There was a ledger in {file.path}: {file.witness} has seen {names}. Restore it: a new one would start every "

@@ -53,9 +53,11 @@ class Ledger:
         A path or ``sqlite:///path``, or ``postgresql://user@host/database`` (needs ``graphveil[postgres]``). Nothing is
         opened or created until it is used; a file can be read only by its owner.
 
-    Guarantee --------- For every data set, all releases that were charged to it, together, are (ε, δ)-private for the
-    budget that it was created with, unless one of them is seeded. Where records are replaced and some are releases of
-    groups (``by=``), they are replaced by others of the same groups. Any number of processes may share a ledger. Proof:
+    Guarantee
+    ---------
+    For every data set, all releases that were charged to it, together, are (ε, δ)-private for the budget that it was
+    created with, unless one of them is seeded. Where records are replaced and some are releases of groups (``by=``),
+    they are replaced by others of the same groups. Any number of processes may share a ledger. Proof:
     ``privacy/proofs/ledger.md``. The ledger identifies data by name: if the same people are registered under two names,
     each name starts from zero.
 

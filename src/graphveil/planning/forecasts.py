@@ -8,7 +8,7 @@ from graphveil import _validation
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.planning.case import SMALLEST_EPSILON, Case
 from graphveil.planning.closed_form import foresee
-from graphveil.spec.budget import Budget
+from graphveil.spec.budget import Budget, allows_a_record
 from graphveil.spec.forecast import LARGEST_EPSILON, SEEN, Forecast, ForecastPoint
 from graphveil.spec.gdp import epsilon_from_mu
 from graphveil.spec.rounding import format_exact
@@ -92,7 +92,7 @@ def plan(
     )
     rule = f"a number of at least {_SMALLEST_TARGET:g} and below 1"
     target = _validation.number("target", target, rule, _SMALLEST_TARGET, math.nextafter(1.0, 0.0))
-    if budget.delta >= 1.0 / case.n:
+    if allows_a_record(budget.delta, case.n):
         warn_caller(
             f"delta={format_exact(budget.delta)} is at least 1/n for n={case.n} records. Choose delta well below 1/n.",
             PrivacyWarning,

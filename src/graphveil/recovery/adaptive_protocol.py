@@ -67,14 +67,14 @@ _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
 
 @dataclass(frozen=True)
 class RoundState:
-    """What the recipe knows, in scaled units.
+    """What the protocol knows, in scaled units.
 
     Attributes
     ----------
     covariance : (p, p) array
     location : (p,) array
     columns : Columns
-        What is known of each column's variance beforehand.
+        What is known of each column's variance in advance.
     noisy, back : (p, p) arrays
         The covariance before denoising: the true one plus ``back`` E ``back``', where E is a symmetric Gaussian matrix
         with standard deviation ``noise`` on the diagonal and ``noise``/√2 off it.
@@ -197,7 +197,7 @@ def remember(inputs: ProtocolInputs, answers: list[Answer], state: RoundState) -
 
 
 def recall(inputs: ProtocolInputs, answers: list[Answer]) -> RoundState | None:
-    """What the recipe concludes from these very answers, if they are those of the last release that was made here."""
+    """What the protocol concludes from these very answers, if they are those of the last release that was made here."""
     if _last is None:
         return None
     then, given, state = _last

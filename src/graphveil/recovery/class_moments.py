@@ -98,8 +98,8 @@ def classes_from_sums(release: Release) -> ClassMoments:
     sums, sums_sd = sums / labelled, release.class_sums_sd / labelled
     mean = sums.sum(axis=0)
     apart = sums - np.outer(shares, mean)
-    mean = mean * _kept(mean, k * p * sums_sd**2)
-    apart = apart * _kept(apart, float(np.sum((np.eye(k) - shares[:, None]) ** 2)) * p * sums_sd**2)
+    mean = mean * _shrinkage(mean, k * p * sums_sd**2)
+    apart = apart * _shrinkage(apart, float(np.sum((np.eye(k) - shares[:, None]) ** 2)) * p * sums_sd**2)
     centre, half, ends = release.domain.scaling(shift=True)
     means = np.clip(mean + apart / shares[:, None], *ends)
     between = (means.T * shares) @ means
@@ -109,7 +109,7 @@ def classes_from_sums(release: Release) -> ClassMoments:
     return ClassMoments(shares, shares @ means, means, covariance, _inverse(covariance), 2.0 / within.relative_sd**2)
 
 
-def _kept(noisy: Matrix, noise: float) -> float:
+def _shrinkage(noisy: Matrix, noise: float) -> float:
     """What James and Stein keep of numbers whose noise has this sum of squares on average."""
     square = float(np.sum(noisy**2))
     return 1.0 - noise / square if square > noise else 0.0

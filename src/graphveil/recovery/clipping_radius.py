@@ -10,8 +10,8 @@ norms of which an earlier round has shown that it is even (``feared``).
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphveil._typing import Vector
 from graphveil.recovery.parameters import PROTOCOL
 
 __all__ = [
@@ -24,8 +24,6 @@ __all__ = [
     "kept_of_gaussian",
     "norm_edges",
 ]
-
-Vector = NDArray[np.float64]
 
 # In units of √p, the typical norm of a whitened row: fine where the radius will be, coarse where few rows are, whose
 # number would be lost in the noise of many bins.

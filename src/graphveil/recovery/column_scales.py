@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil._typing import Vector
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
 from graphveil.released.answers import Answer
@@ -17,8 +18,6 @@ from graphveil.spec.quantization import CELL_LEVELS, RowGrid
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, ObservedPairs
 
 __all__ = ["Bulk", "Columns", "column_rounds", "count_bulk", "has_few_records", "has_hardly_a_scale"]
-
-Vector = NDArray[np.float64]
 
 _LARGEST_WEIGHT = 2.0**20  # weights are integers
 

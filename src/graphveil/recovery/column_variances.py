@@ -25,11 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil._typing import Vector
 from graphveil.recovery.parameters import PROTOCOL
 
 __all__ = ["TOLERATED", "Prior", "RoundView", "VariancePosterior", "settle_variances", "variance_prior"]
-
-Vector = NDArray[np.float64]
 
 TOLERATED = 1.2  # times a standard deviation: an error that a reader of a regression table would not forgive
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from graphveil._interval_plot import plot_intervals
 from graphveil._packages import import_package
+from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.associations import Places, PrecisionNoise, blocks_of, strength_intervals, wald_scores
@@ -35,8 +36,6 @@ from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.spec.forecast import SEEN
 
 __all__ = ["EdgeIntervals", "edge_intervals"]
-
-Matrix = NDArray[np.float64]
 
 _PAIRS, _COLUMNS = 20_000, 1000  # so many are simulated at most, to compare the real ones with
 _TAIL = 0.02  # of simulated pairs: beyond them too few are left to be counted

@@ -212,7 +212,7 @@ def require_covariance(given: Any) -> None:
 
 
 def estimate_release(release: Release) -> Estimate:
-    """:func:`recover` without a word."""
+    """:func:`recover` without warnings."""
     with blas_threads_for(release.domain.require_n_features()):
         return _estimate_merged(release) if isinstance(release, MergedRelease) else _estimate_one(release)
 
@@ -402,7 +402,7 @@ def _clamp_to_bounds(release: Release, location: NDArray[np.float64]) -> NDArray
 
 
 def _is_same_query(asked: Query, recorded: Query) -> bool:
-    """Whether a recorded question is the one that the recipe asks here; rounding may differ between machines."""
+    """Whether a recorded question is the one that the protocol asks here; rounding may differ between machines."""
     if isinstance(asked, Moments) and isinstance(recorded, Moments):
         return math.isclose(asked.radius, recorded.radius, rel_tol=1e-6)
     sizes = [{name: values.size for name, values in query.arrays().items()} for query in (asked, recorded)]
@@ -410,10 +410,10 @@ def _is_same_query(asked: Query, recorded: Query) -> bool:
 
 
 def _replay(release: Release) -> RoundState:
-    """Run the recipe on recorded answers."""
+    """Run the protocol on recorded answers."""
     domain, mu, answers = release.domain, release.event.mu, list(release.answers)
     if release.versions.get("recipe") != PROTOCOL.version:
-        raise _another_recipe(release)
+        raise _another_protocol(release)
     if release.norm_is_private:
         mu, answers = mu_after_norm(mu), answers[NORM_ROUNDS:]
     if release.event.hides_count:
@@ -445,7 +445,7 @@ def _replay(release: Release) -> RoundState:
         if len(found) < len(asked) or not all(
             _is_same_query(q, r.query) for (q, _), r in zip(asked, found, strict=True)
         ):
-            raise _another_recipe(release)
+            raise _another_protocol(release)
         return found
 
     try:
@@ -458,7 +458,7 @@ def _replay(release: Release) -> RoundState:
     return estimate
 
 
-def _another_recipe(release: Release) -> InvalidParameter:
+def _another_protocol(release: Release) -> InvalidParameter:
     return InvalidParameter(
         "The answers of this release do not follow the protocol of this version of graphveil: another version made it "
         f"({release.versions.get('graphveil', 'unknown')}). Recover it with that version."

@@ -20,9 +20,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphveil._linalg import is_positive_definite
+from graphveil._typing import Matrix
 from graphveil.exceptions import NotConverged, UnboundedProblem
 from graphveil.metrics import negative_log_likelihood
 from graphveil.recovery.noise_model import NoisyCovariance
@@ -32,19 +32,17 @@ from graphveil.solvers.solution import Solution
 
 __all__ = ["RELIABLE", "Network", "find_network", "network_path", "refit", "repair_diagonal", "with_weak_edges"]
 
-Matrix = NDArray[np.float64]
-
 _SCALES = 4.0 * 2.0 ** (-0.5 * np.arange(9.0))  # κ from 4 down to 0.25
 _DRAWS, _ENTRIES = 4, 40_000  # draws of noise: fewer for large matrices, whose losses average over more entries
-_PATIENCE = 2  # scales in a row that are worse before the search ends
+_WORSE_SCALES = 2  # scales in a row that are worse before the search ends
 _PLAIN, _FOLDED = 0.7, 2.0  # κ of the fits from which weights come
 _LARGE = 200  # from so many columns on dense fits are avoided (see `_scales`) or reached step by step
 _SURE, _UNSURE = 4.0, 2.0  # partial correlations, in standard deviations, beyond and below which an edge is (un)sure
 _LEAST_WEIGHT = 0.02
 # Nats a column, of the fit and of those on the way: noise costs a hundred times more than the latter. Given for one
 # effective record a column, they fall with the number of these, down to the finest and from the roughest.
-_FINE, _ROUGH = 1e-3, 3e-3
-_FINEST, _ROUGHEST = 1e-5, 1e-3
+_FINE_TOL, _ROUGH_TOL = 1e-3, 3e-3
+_FINEST_TOL, _ROUGHEST_TOL = 1e-5, 1e-3
 RELIABLE = 2.0  # effective records per column below which single entries carry no information
 _CAUTIOUS = 0.5  # κ of the fit to the denoised matrix
 # Shares of the noisy matrix in mixtures with the denoised one, and κ of the fits to them, in units of that share.
@@ -96,7 +94,7 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
     else:
         losses = _thinning_losses(S, noisy, n_eff, near, generator)
     chosen = _best_scale(_scales(S), losses)
-    solution, scale = _raise_penalty_until_solvable(S, sd * weights, chosen, near, _tol(_FINE, S, n_eff))
+    solution, scale = _raise_penalty_until_solvable(S, sd * weights, chosen, near, _tol(_FINE_TOL, S, n_eff))
     # Edges that looked certain contradict each other, or leave a direction without variance: they are noise.
     if scale > chosen or not is_positive_definite(solution.covariance - _IMPLAUSIBLE * noisy.denoised):
         return _fit_denoised(noisy.denoised, sd)
@@ -105,10 +103,10 @@ def find_network(noisy: NoisyCovariance, n_eff: float, choice: str, generator: n
 
 def _fit_denoised(denoised: Matrix, sd: Matrix) -> Network:
     """Noise hides single entries, but the denoised matrix still has the broad shape."""
-    return _fit_broad(denoised, sd, _CAUTIOUS, None, _FINEST)
+    return _fit_broad(denoised, sd, _CAUTIOUS, None, _FINEST_TOL)
 
 
-def _fit_broad(S: Matrix, sd: Matrix, scale: float, near: Solution | None, tol: float = _ROUGHEST) -> Network:
+def _fit_broad(S: Matrix, sd: Matrix, scale: float, near: Solution | None, tol: float = _ROUGHEST_TOL) -> Network:
     penalties = _zero_diagonal(scale * sd)
     return Network(_solve(S, penalties, near, tol), penalties, scale, S, is_broad=True)
 
@@ -217,7 +215,7 @@ def with_weak_edges(network: Network, noisy: NoisyCovariance, n_eff: float) -> S
         return network.solution
     try:
         S = repair_diagonal(noisy.matrix, noisy)
-        return _solve(S, _WEAK * network.penalties, network.solution, _tol(_ROUGH, S, n_eff))
+        return _solve(S, _WEAK * network.penalties, network.solution, _tol(_ROUGH_TOL, S, n_eff))
     except (UnboundedProblem, NotConverged):
         return network.solution
 
@@ -225,7 +223,7 @@ def with_weak_edges(network: Network, noisy: NoisyCovariance, n_eff: float) -> S
 def refit(network: Network, S: Matrix, noisy: NoisyCovariance, n_eff: float) -> Matrix:
     """The same fit to another matrix with the same law of noise: for simulation."""
     weights, near = _adaptive_weights(S, noisy.entry_sd, n_eff, network.solution)
-    return _raise_penalty_until_solvable(S, noisy.entry_sd * weights, network.scale, near, _tol(_ROUGH, S, n_eff))[
+    return _raise_penalty_until_solvable(S, noisy.entry_sd * weights, network.scale, near, _tol(_ROUGH_TOL, S, n_eff))[
         0
     ].precision
 
@@ -241,7 +239,7 @@ def _best_scale(scales: Matrix, losses: Iterable[list[float]]) -> float:
     for scale, values in zip(scales, losses, strict=False):
         loss = float(np.mean(values))
         best, least, risen = (scale, loss, 0) if loss < least else (best, least, risen + 1)
-        if risen == _PATIENCE:
+        if risen == _WORSE_SCALES:
             break
     return float(best)
 
@@ -269,7 +267,7 @@ def _decreasing_path(S: Matrix, sd: Matrix, n_eff: float, near: Solution) -> Ite
     weights, warm = _adaptive_weights(S, sd, n_eff, near)
     for scale in _scales(S):
         try:
-            warm = _solve(S, _zero_diagonal(scale * sd * weights), warm, _tol(_ROUGH, S, n_eff))
+            warm = _solve(S, _zero_diagonal(scale * sd * weights), warm, _tol(_ROUGH_TOL, S, n_eff))
         except (UnboundedProblem, NotConverged):
             return
         yield warm
@@ -277,7 +275,7 @@ def _decreasing_path(S: Matrix, sd: Matrix, n_eff: float, near: Solution) -> Ite
 
 def _adaptive_weights(S: Matrix, sd: Matrix, n_eff: float, near: Solution | None = None) -> tuple[Matrix, Solution]:
     """Of each entry, from a plain fit and then from a weighted one, which is returned too."""
-    tol = _tol(_ROUGH, S, n_eff)
+    tol = _tol(_ROUGH_TOL, S, n_eff)
     plain, _ = _raise_penalty_until_solvable(S, sd, _PLAIN if len(S) < _LARGE else _FOLDED, near, tol)
     weighted, _ = _raise_penalty_until_solvable(S, sd * _weights(plain.precision, n_eff), _FOLDED, plain, tol)
     return _weights(weighted.precision, n_eff), weighted
@@ -295,7 +293,7 @@ def _raise_penalty_until_solvable(
             warm = near
             if near is not None and len(S) >= _LARGE:
                 for step in _SCALES[(scale < _SCALES) & (_SCALES < _FOLDED)]:
-                    warm = _solve(S, _zero_diagonal(step * penalties), warm, _ROUGHEST)
+                    warm = _solve(S, _zero_diagonal(step * penalties), warm, _ROUGHEST_TOL)
             return _solve(S, _zero_diagonal(scale * penalties), warm, tol), scale
         except (UnboundedProblem, NotConverged):
             if scale > 1e6:
@@ -317,10 +315,10 @@ def _ebic(solution: Solution, S: Matrix, n_eff: float) -> float:
 
 def _tol(of_one: float, S: Matrix, n_eff: float) -> float:
     """Nats a column; twice as many for large matrices, whose fits take long."""
-    return float(np.clip(of_one * len(S) / n_eff, _FINEST, _ROUGHEST)) * (1.0 if len(S) < _LARGE else 2.0)
+    return float(np.clip(of_one * len(S) / n_eff, _FINEST_TOL, _ROUGHEST_TOL)) * (1.0 if len(S) < _LARGE else 2.0)
 
 
-def _solve(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _FINEST) -> Solution:
+def _solve(S: Matrix, penalties: Matrix, warm: Solution | None = None, tol: float = _FINEST_TOL) -> Solution:
     return graphical_lasso(S, penalties, penalize_diagonal=False, tol=tol, warm_start=warm)
 
 

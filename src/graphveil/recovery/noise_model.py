@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphveil._typing import Matrix
 from graphveil.recovery.gap_noise import draw_gap_noise, gap_noise_of_entries
 
 __all__ = ["NoisyCovariance"]
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

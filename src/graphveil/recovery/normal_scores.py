@@ -49,12 +49,12 @@ def with_normal_scores(domain: Domain, answer: Answer) -> Domain:
     assert codebook is not None
     counted = iter(answer.values["cells"].reshape(len(codebook.unscored), -1))
     sd, steps = answer.sd("cells"), RowGrid.of(domain, None).levels
-    kinds = tuple(_scored(kind, counted, sd, steps) for kind in codebook.kinds)
+    kinds = tuple(_score_kind(kind, counted, sd, steps) for kind in codebook.kinds)
     found = replace(codebook, kinds=kinds)
     return replace(domain, codebook=found, columns=None, bounds=None)
 
 
-def _scored(kind: Kind, counted: Iterator[Vector], sd: float, steps: int) -> Kind:
+def _score_kind(kind: Kind, counted: Iterator[Vector], sd: float, steps: int) -> Kind:
     if isinstance(kind, Number) and kind.wants_scores:
         low, high = kind.counted_ends
         edges, scores = _curve(_by_level(next(counted)), sd)
@@ -104,20 +104,20 @@ def _density(probability: Vector) -> Vector:
 
 def _curve(counts: list[Vector], sd: float) -> tuple[Vector, Vector]:
     """Corners of a rising curve from [0, 1] to normal scores: at the edges of cells that hold a small share each."""
-    counts, sd = _reconciled(counts), sd / np.sqrt(2.0)
+    counts, sd = _reconcile(counts), sd / np.sqrt(2.0)
     coarse = np.where(counts[0] > 2.0 * sd, counts[0], 0.0)  # most cells of wide bounds are empty
     if not coarse.any():
         coarse = np.ones(coarse.size)
     least = max(_STEP * coarse.sum(), _SEEN * sd)
     widths, held = list[float](), list[float]()
     for place, mass in enumerate(coarse):
-        for level, part in _divided(counts, 0, place, float(mass), least):
+        for level, part in _divide(counts, 0, place, float(mass), least):
             widths.append(1.0 / counts[level].size)
             held.append(part)
     return _corners(np.cumsum([0.0, *widths]), np.array(held))
 
 
-def _reconciled(counts: list[Vector]) -> list[Vector]:
+def _reconcile(counts: list[Vector]) -> list[Vector]:
     """Counts by least squares, given that a cell holds what its halves hold; their variance is about half as large."""
     upward = [counts[-1]]
     for depth, cells in enumerate(reversed(counts[:-1]), start=2):
@@ -130,15 +130,15 @@ def _reconciled(counts: list[Vector]) -> list[Vector]:
     return found
 
 
-def _divided(counts: list[Vector], level: int, place: int, mass: float, least: float) -> Iterator[tuple[int, float]]:
+def _divide(counts: list[Vector], level: int, place: int, mass: float, least: float) -> Iterator[tuple[int, float]]:
     """The parts of a cell that are not divided further, each with the level that it is a cell of and what it holds."""
     if level == len(counts) - 1 or mass <= least:
         yield level, mass
         return
     left, right = counts[level + 1][2 * place : 2 * place + 2]
     first = min(max((mass + left - right) / 2.0, 0.0), mass)
-    yield from _divided(counts, level + 1, 2 * place, first, least)
-    yield from _divided(counts, level + 1, 2 * place + 1, mass - first, least)
+    yield from _divide(counts, level + 1, 2 * place, first, least)
+    yield from _divide(counts, level + 1, 2 * place + 1, mass - first, least)
 
 
 def _corners(edges: Vector, held: Vector) -> tuple[Vector, Vector]:
@@ -152,11 +152,11 @@ def _corners(edges: Vector, held: Vector) -> tuple[Vector, Vector]:
     ends = _mean_scores(np.array([held[first], held[first + 1 : last].sum(), held[last]]))
     scores[: first + 1] = 2.0 * ends[0] - scores[first + 1]
     scores[last + 1 :] = 2.0 * ends[-1] - scores[last]
-    kept = _needed(scores)
+    kept = _is_needed(scores)
     return edges[kept], scores[kept]
 
 
-def _needed(scores: Vector) -> NDArray[np.bool_]:
+def _is_needed(scores: Vector) -> NDArray[np.bool_]:
     """Corners that are not inside of a level part of the curve."""
     level = np.diff(scores) == 0.0
     return ~np.concatenate([[False], level[:-1] & level[1:], [False]])

@@ -19,8 +19,9 @@ from graphveil.spec.queries import NormCounts, Query
 __all__ = ["NORM_ROUNDS", "check_enough_rows", "mu_after_norm", "norm_rounds"]
 
 NORM_ROUNDS = 2
-_COARSE = np.ldexp(1.0, np.arange(-128, 129, 2))
-_FINE = np.power(1.25, np.arange(25.0))  # from the lower end of two coarse bins to a factor of 13 above their upper end
+_COARSE_EDGES = np.ldexp(1.0, np.arange(-128, 129, 2))
+# From the lower end of two coarse bins to a factor of 13 above their upper end.
+_FINE_FACTORS = np.power(1.25, np.arange(25.0))
 
 
 def mu_after_norm(mu: float) -> float:
@@ -40,12 +41,12 @@ def check_enough_rows(n_samples: int, mu: float, rows_per_person: int) -> None:
 
 def norm_rounds() -> Generator[list[tuple[Query, float]], list[Answer], float]:
     """Ask for two histograms; return the norm."""
-    (wide,) = yield [(NormCounts(None, _COARSE), PROTOCOL.norm.share / NORM_ROUNDS)]
+    (wide,) = yield [(NormCounts(None, _COARSE_EDGES), PROTOCOL.norm.share / NORM_ROUNDS)]
     counts, sd = wide.values["counts"], wide.sd("counts")
     pairs = counts[1:-2] + counts[2:-1]  # without what lies beyond the grid on either side
     visible = np.flatnonzero(pairs > PROTOCOL.norm.seen * np.sqrt(2.0) * sd)
-    start = _COARSE[visible[-1] if visible.size else int(np.argmax(pairs))]
-    edges = start * _FINE
+    start = _COARSE_EDGES[visible[-1] if visible.size else int(np.argmax(pairs))]
+    edges = start * _FINE_FACTORS
     (narrow,) = yield [(NormCounts(None, edges), PROTOCOL.norm.share / NORM_ROUNDS)]
     tails = np.cumsum(narrow.values["counts"][::-1])[::-1]
     noise = narrow.sd("counts") * np.sqrt(np.arange(tails.size, 0, -1))

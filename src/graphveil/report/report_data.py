@@ -20,6 +20,7 @@ from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.estimate import Estimate, recover
 from graphveil.recovery.network import Network
 from graphveil.released.release import Release
+from graphveil.spec.budget import allows_a_record
 from graphveil.spec.rounding import format_exact
 
 __all__ = ["FDR", "LEVEL", "MOST_OUTCOMES", "Content", "Spectrum", "collect_notes", "collect_report_data"]
@@ -156,7 +157,7 @@ def collect_notes(release: Release, found: Estimate, intervals: EdgeIntervals) -
     notes = []
     if release.seeded:
         notes.append("The noise was seeded: this is a simulation, and nothing in it is private.")
-    if not release.seeded and release.budget.delta >= 1.0 / release.n_samples:
+    if not release.seeded and allows_a_record(release.budget.delta, release.n_samples):
         notes.append(
             f"δ = {format_exact(release.budget.delta)} is at least 1/n: publishing one record at random would satisfy "
             "it. Choose δ well below 1/n."

@@ -296,7 +296,7 @@ def read_records(
         Levels of columns of text: which is the first one of each column of ``rows`` (as many as the next one's if it is
         a column of numbers), all of them as text, and where each one ends there.
     rows : array of floats, written
-        A row for each record; NaN for whatever is no number, or no level.
+        A row for each record; NaN for whatever is not a number, or not a level.
     counts : array of two integers, written
         How many records there were, and how many numbers that are too long to be computed here.
     text, ends, places : arrays, written

@@ -1,7 +1,9 @@
 """Queries in, exact integers out: sums rows, without noise, budget or ledger.
 
-Guarantee --------- A later pass that finds a different number of rows is refused. The results are unreleased: their
-repr shows nothing, and they cannot be pickled. Proof: ``privacy/proofs/spending.md`` (theorem 11).
+Guarantee
+---------
+A later pass that finds a different number of rows is refused. The results are unreleased: their repr shows nothing, and
+they cannot be pickled. Proof: ``privacy/proofs/spending.md`` (theorem 11).
 """
 
 from collections.abc import Callable

@@ -111,7 +111,7 @@ class _File(Unreleased):
     def count(self, selection: Selection) -> int:
         """Number of rows."""
 
-    def _named(self, doing: str) -> str:
+    def _describe(self, doing: str) -> str:
         return f"{doing}, file {self.path!r}"
 
 
@@ -134,14 +134,14 @@ class _Typed(_File):
     def _batches(self, selection: Selection) -> Any: ...
 
     def names(self) -> list[str]:
-        return call_sanitized(lambda: [str(name) for name in self._schema().names], self._named("opened"))
+        return call_sanitized(lambda: [str(name) for name in self._schema().names], self._describe("opened"))
 
     def kinds(self) -> list[tuple[str, str]]:
-        schema = call_sanitized(self._schema, self._named("opened"))
+        schema = call_sanitized(self._schema, self._describe("opened"))
         return [(name, describe_type(kind)) for name, kind in value_types(schema).items()]
 
     def check(self, selection: Selection) -> None:
-        schema = call_sanitized(self._schema, self._named("opened"))
+        schema = call_sanitized(self._schema, self._describe("opened"))
         selection.check_names(schema.names)
         selection.check_types(schema)
 
@@ -172,7 +172,7 @@ class _Parquet(_Typed):
             yield from file.iter_batches(batch_size=batch_rows(len(selection.wanted)), columns=selection.wanted)
 
     def count(self, selection: Selection) -> int:
-        return int(call_sanitized(self._n_rows, self._named("opened")))
+        return int(call_sanitized(self._n_rows, self._describe("opened")))
 
     def _n_rows(self) -> int:
         with self._open() as file:

@@ -87,7 +87,7 @@ def accumulate(
     pieces = chain(begun, pieces)
     if encoder.width > _WIDE or workers == 1 or len(begun) < 2:  # threads take longer to start than one piece to sum
         tally = Tally()
-        seen, totals = _sum(_reported(pieces, [tally], progress), encoder, statistics(), tally, weighing)
+        seen, totals = _sum(_report(pieces, [tally], progress), encoder, statistics(), tally, weighing)
     else:
         seen, totals = _sum_together(pieces, encoder, statistics, progress, workers, weighing)
     if progress is not None:
@@ -110,9 +110,9 @@ def _sum_together(
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         try:
             futures = [
-                pool.submit(_sum, _taken(waiting, over), encoder, statistics(), tally, weighing) for tally in tallies
+                pool.submit(_sum, _take(waiting, over), encoder, statistics(), tally, weighing) for tally in tallies
             ]
-            for piece in _reported(pieces, tallies, progress):
+            for piece in _report(pieces, tallies, progress):
                 _hand_over(waiting, piece, futures)
             for _ in futures:
                 _hand_over(waiting, None, futures)
@@ -133,7 +133,7 @@ def sum_blocks(
     return _sum(blocks, encoder, statistics, Tally(), weighing)
 
 
-def _reported(
+def _report(
     pieces: "Iterator[Block | DecodeTask]", tallies: list[Tally], progress: Progress | None
 ) -> "Iterator[Block | DecodeTask]":
     """Report to ``progress``, in the calling thread, how many rows the workers have summed."""
@@ -143,7 +143,7 @@ def _reported(
             progress(sum(tally.rows for tally in tallies))
 
 
-def _taken(waiting: "Queue[Block | DecodeTask | None]", over: Event) -> "Iterator[Block | DecodeTask]":
+def _take(waiting: "Queue[Block | DecodeTask | None]", over: Event) -> "Iterator[Block | DecodeTask]":
     """Pieces until None comes, or until the pass is over because something failed."""
     while not over.is_set():
         try:

@@ -21,7 +21,7 @@ __all__ = ["Place", "find_files"]
 
 T = TypeVar("T")
 
-_PATIENCE = 60.0  # seconds for a first answer: stores answer in less than one, or after a few attempts
+_ANSWER_SECONDS = 60.0  # seconds for a first answer: stores answer in less than one, or after a few attempts
 _OF_A_TABLE = re.compile(r"(^|/)(_delta_log|\.hoodie)/|(^|/)metadata/[^/]*\.metadata\.json$")
 _WILD = re.compile(r"[*?\[]")
 
@@ -49,7 +49,7 @@ class Place:
 
 def find_files(sources: Sequence[str], endings: Sequence[str]) -> list[Place]:
     """The files with one of these endings that sources stand for, those of each source in the order of their names."""
-    places = [place for source in sources for place in _found(source, endings)]
+    places = [place for source in sources for place in _find(source, endings)]
     seen: dict[Hashable, str] = {}
     for place in places:
         identities = call_sanitized(place.identities, f"opened, file {place.path!r}")
@@ -64,11 +64,11 @@ def find_files(sources: Sequence[str], endings: Sequence[str]) -> list[Place]:
     return places
 
 
-def _found(source: str, endings: Sequence[str]) -> list[Place]:
+def _find(source: str, endings: Sequence[str]) -> list[Place]:
     from pyarrow.fs import FileType
 
-    shown, known = _shown(source, endings), tuple(endings)
-    system, path, kind = _opened(source, shown)
+    shown, known = _name_source(source, endings), tuple(endings)
+    system, path, kind = _look_up(source, shown)
     if kind == FileType.File:
         if not path.lower().endswith(known):
             raise SourceError(f"{shown} is not a supported file: its name must end in {', '.join(known)}.")
@@ -81,7 +81,7 @@ def _found(source: str, endings: Sequence[str]) -> list[Place]:
         if wild is None:
             raise SourceError(f"{shown} is neither a file, a directory nor a pattern that matches files.")
         base = path[: wild.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
-        pattern = call_sanitized(partial(_translated, path), "opened")
+        pattern = call_sanitized(partial(_translate, path), "opened")
         wanted = partial(_matches, pattern)
     below = {name: is_file for name, is_file in _below(system, base).items() if wanted(base, name)}
     found = sorted(name for name in below if name.lower().endswith(known))
@@ -100,7 +100,7 @@ def _no_file(shown: str) -> SourceError:
     )
 
 
-def _shown(source: str, endings: Sequence[str]) -> str:
+def _name_source(source: str, endings: Sequence[str]) -> str:
     """A source as errors may name it: without passwords, and not at all if it cannot be a path but may be data."""
     if "://" in source:
         scheme, _, place = source.partition("?")[0].partition("://")
@@ -109,7 +109,7 @@ def _shown(source: str, endings: Sequence[str]) -> str:
     return repr(source) if is_path or os.path.exists(source) else "That"
 
 
-def _opened(source: str, shown: str) -> tuple[Any, str, Any]:
+def _look_up(source: str, shown: str) -> tuple[Any, str, Any]:
     """File system, path, and the kind of what is there."""
     from pyarrow.fs import LocalFileSystem
 
@@ -135,11 +135,11 @@ def _answer(action: Callable[[], T], shown: str) -> "Future[T]":
             answer.set_exception(error)
 
     Thread(target=act, daemon=True).start()
-    wait([answer], timeout=_PATIENCE)
+    wait([answer], timeout=_ANSWER_SECONDS)
     if not answer.done():
         raise SourceError(
-            f"{shown} did not respond within {_PATIENCE:g} seconds. Check that it can be reached from here and that "
-            f"there are credentials for it. Nothing was read."
+            f"{shown} did not respond within {_ANSWER_SECONDS:g} seconds. Check that it can be reached from here and "
+            "that there are credentials for it. Nothing was read."
         )
     return answer
 
@@ -197,7 +197,7 @@ def _matches(pattern: "re.Pattern[str]", base: str, name: str) -> bool:
     return pattern.fullmatch(name.removeprefix("./")) is not None
 
 
-def _translated(path: str) -> "re.Pattern[str]":
+def _translate(path: str) -> "re.Pattern[str]":
     """A pattern as a shell has it: * and ? stop at a slash, ** does not."""
     wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", path.removeprefix("./"))  # every second one is wild

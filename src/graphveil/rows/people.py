@@ -4,11 +4,13 @@ A row of a person with m rows gets the integer weight ⌊2²⁰/m⌋, so that a 
 survey weights, the m-th part of its own. Every query sums weight × f(row): a person adds a point of the convex hull of
 f's values, and a hull is no wider than its set.
 
-Guarantee --------- A weight depends on how many rows its own person has, and on nothing else, unless two ids were
-mistaken for one. Integers are compared as they are. Text and bytes are compared by two polynomials modulo 2⁶¹ - 1, at
-points that the operating system draws for every source. The probability that two of n ids are taken for one is part of
-the guarantee (``collision_probability`` in ``spec/events.py``). Ids, and anything derived from them, stay in this
-process. Proof: ``privacy/proofs/people.md`` (theorem 13).
+Guarantee
+---------
+A weight depends on how many rows its own person has, and on nothing else, unless two ids were mistaken for one.
+Integers are compared as they are. Text and bytes are compared by two polynomials modulo 2⁶¹ - 1, at points that the
+operating system draws for every source. The probability that two of n ids are taken for one is part of the guarantee
+(``collision_probability`` in ``spec/events.py``). Ids, and anything derived from them, stay in this process. Proof:
+``privacy/proofs/people.md`` (theorem 13).
 """
 
 import os
@@ -158,7 +160,7 @@ class Hasher(Unreleased):
 
         if isinstance(ids, pa.Array | pa.ChunkedArray):
             if not can_be_ids(ids.type):
-                raise _refused(str(ids.type))
+                raise _refusal(str(ids.type))
             return self.keys_of_column(ids)
         if isinstance(ids, np.ndarray):
             if ids.ndim != 1:
@@ -169,17 +171,17 @@ class Hasher(Unreleased):
                 keys[np.ma.getmaskarray(ids)] = _NOBODY
                 return keys
             if ids.dtype.kind not in "USO":
-                raise _refused(ids.dtype.type.__name__)
+                raise _refusal(ids.dtype.type.__name__)
         elif not isinstance(ids, list | tuple):
             if not hasattr(ids, "to_numpy"):
-                raise _refused(type(ids).__name__)
+                raise _refusal(type(ids).__name__)
             if (coded := codes_and_categories(ids)) is not None:
                 codes, categories = coded
                 return np.take(np.concatenate([self.keys_of(categories), _nobodies(1)]), codes, axis=0)
             if hasattr(ids.dtype, "pyarrow_dtype"):
                 return self.keys_of(call_sanitized(ids.array.__arrow_array__, "read"))
             if str(ids.dtype).lower().startswith(("float", "decimal", *TIMES_AND_NESTED)):
-                raise _refused(str(ids.dtype))
+                raise _refusal(str(ids.dtype))
         return self._keys_of_objects(call_sanitized(lambda: list(ids), "read"))
 
     def _keys_of_bytes(self, column: Any) -> "Keys":
@@ -234,7 +236,7 @@ def _nobodies(count: int) -> "Keys":
     return np.full((count, 2), _NOBODY, np.uint64)
 
 
-def _refused(kind: str) -> SourceError:
+def _refusal(kind: str) -> SourceError:
     return SourceError(
         f"Ids of people cannot be of type {kind}: whether two of them are the same must be exact. Give integers, text "
         "or bytes."

@@ -348,7 +348,7 @@ class _Batches(RowSource):
 
     def __init__(self, batches: Iterable[Any], domain: Domain, labels: Labels | None) -> None:
         self._batches, self._domain, self._labels, self._hasher = batches, domain, labels, Hasher()
-        opened = self._opened()
+        opened = self._open_batches()
         first = next(opened, None)
         opened.close()
         if first is None:
@@ -358,10 +358,10 @@ class _Batches(RowSource):
         self._domain = domain.resolve(first.columns, first.n_features)
 
     def read(self) -> "Iterator[Block]":
-        for batch in self._opened():
+        for batch in self._open_batches():
             yield from batch.read()
 
-    def _opened(self) -> Any:
+    def _open_batches(self) -> Any:
         for batch in iterate_sanitized(self._batches):
             if _names_files(batch) or (isinstance(batch, tuple) and batch and _names_files(batch[0])):
                 raise SourceError(
@@ -417,12 +417,12 @@ def _open_frame(frame: Any, domain: Domain, labels: Labels | None, hasher: Hashe
     if hasattr(frame, "iloc"):
         blocks = _open_pandas(frame, names, selection)
     else:
-        blocks = _Frame(_selected(frame, names, selection), selection)
+        blocks = _Frame(_select_wanted(frame, names, selection), selection)
     _match(blocks, domain)
     return blocks
 
 
-def _selected(frame: Any, names: list[str], selection: Selection) -> Any:
+def _select_wanted(frame: Any, names: list[str], selection: Selection) -> Any:
     """Only wanted columns, where the conversion to Arrow would look at values of the others."""
     if type(frame).__module__.startswith("polars."):
         schema = call_sanitized(lambda: frame.schema, "opened")

@@ -1,8 +1,10 @@
 """Survey weights as integers: the weight of each row as a share of the largest weight.
 
-Guarantee --------- A row's own weight is an integer from 0 to 2²⁰, a function of its cell alone: anything that is not a
-number, or negative, is 0, and a larger weight counts as the largest. It is divided by the number of rows of its person
-and rounded down, so that the weights of one person add up to at most 2²⁰. Proof: ``privacy/proofs/weights.md``.
+Guarantee
+---------
+A row's own weight is an integer from 0 to 2²⁰, a function of its cell alone: anything that is not a number, or
+negative, is 0, and a larger weight counts as the largest. It is divided by the number of rows of its person and rounded
+down, so that the weights of one person add up to at most 2²⁰. Proof: ``privacy/proofs/weights.md``.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -48,11 +48,11 @@ _READ_ONLY = Array(float64, 2, "C", readonly=True)
 # Rows of W are rewritten in batches of one cache line, see `descend`; loops over (i, j) and (j, i) go by them too.
 _BATCH = 8
 # A row is solved until a pass moves this share of what the first one did: the next sweep changes the problem anyway.
-_ROUGH = 1e-2
-_CAREFUL = 1e-6
+_ROUGH_SHARE = 1e-2
+_CAREFUL_SHARE = 1e-6
 # Passes of coordinate descent over a row before conjugate gradients help, the most there are, and rounds of
 # coefficients that may enter; the latter two also for a row that is solved with care.
-_PATIENCE = 20
+_PATIENT_PASSES = 20
 _PASSES = 80, 800
 _ROUNDS = 2, 50
 # A coefficient is tried at once if the row of W is this near to the edge of its box.
@@ -66,7 +66,7 @@ _DEFINITE = 1e-14
 # Above this share of nonzero entries in Θ, ΘW costs more than a factorisation of W.
 _SPARSE = 0.07
 # A tolerance below this many roundings of the objectives is out of reach of their difference.
-_FINE = 100.0
+_OUT_OF_REACH = 100.0
 # Variances between this and its inverse are as good as equal, and need no scaling.
 COMPARABLE = 8.0
 # Sweeps granted to a start that is not known to be feasible, and to single precision.
@@ -377,8 +377,8 @@ def _solve_row(gram, m, limits, beta, residual, enough, careful, work):  # type:
     """
     initial = 0.0
     before = np.inf
-    patience = _PATIENCE
-    rough = _CAREFUL if careful else _ROUGH
+    patience = _PATIENT_PASSES
+    rough = _CAREFUL_SHARE if careful else _ROUGH_SHARE
     for sweep in range(_PASSES[1] if careful else _PASSES[0]):
         moved = 0.0
         for a in range(m):
@@ -720,7 +720,7 @@ def bound_by_residual(precision, dual, logdet, size, edges, allowed, workspace):
     """Whether ΘW − I tells on which side of ``allowed`` the gap is, and an upper bound on it."""
     n = precision.shape[0]
     cancelled = _EPS * (size + n + 2.0 * abs(logdet))
-    if 2 * edges + n > _SPARSE * n * n and allowed > _FINE * cancelled:
+    if 2 * edges + n > _SPARSE * n * n and allowed > _OUT_OF_REACH * cancelled:
         return False, np.inf
     square, error = kkt_error_norm(precision, dual, workspace)
     if not square + error >= 0.0:
@@ -828,7 +828,7 @@ def _warm_start(S, limits, precision, dual, joined, W, B):  # type: ignore[no-un
 
 
 @njit(nogil=True, error_model="numpy")
-def _joined(S, limits):  # type: ignore[no-untyped-def]
+def _find_joined(S, limits):  # type: ignore[no-untyped-def]
     """The variables with an edge |S_ij| > limit_ij: all others are alone in the solution, too."""
     n = S.shape[0]
     joined = np.empty(n, np.uint32)
@@ -865,7 +865,7 @@ def solve_at_once(S, limits, penalize_diagonal, tol, max_sweeps, warm_precision,
             return 0, np.nan, np.inf
         precision[i, i] = 1.0 / variance
         dual[i, i] = variance
-    joined = _joined(S, limits)
+    joined = _find_joined(S, limits)
     n = joined.shape[0]
     before = 0
     for i in range(S.shape[0]):

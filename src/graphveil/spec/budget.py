@@ -8,7 +8,7 @@ from graphveil.exceptions import InvalidParameter
 from graphveil.spec.gdp import mu_from_epsilon_delta
 from graphveil.spec.serialization import Record
 
-__all__ = ["SMALLEST_EPSILON", "Budget"]
+__all__ = ["SMALLEST_EPSILON", "Budget", "allows_a_record"]
 
 # Beyond these nothing is left of the data, or nothing is a guarantee.
 SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1000.0
@@ -55,3 +55,8 @@ class Budget(Record):
     def mu(self) -> float:
         """The largest μ of Gaussian differential privacy within this budget."""
         return mu_from_epsilon_delta(self.epsilon, self.delta)
+
+
+def allows_a_record(delta: float, n_samples: float) -> bool:
+    """Whether δ is so large that a mechanism which publishes one of n records at random would satisfy it."""
+    return delta >= 1.0 / n_samples

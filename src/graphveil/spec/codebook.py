@@ -60,7 +60,7 @@ class Codebook(Record):
         shown = [
             column
             for name, kind in zip(self.names, self.kinds, strict=True)
-            for column in kind.column_names(_shown(name, kind))
+            for column in kind.column_names(_title(name, kind))
         ]
         return tuple(shown) if len(set(shown)) == len(shown) else self.columns
 
@@ -75,7 +75,7 @@ class Codebook(Record):
     @property
     def variable_labels(self) -> tuple[str, ...]:
         """What people are shown in place of these names: labels with units, where they were given."""
-        shown = tuple(_shown(name, kind) for name, kind in zip(self.names, self.kinds, strict=True))
+        shown = tuple(_title(name, kind) for name, kind in zip(self.names, self.kinds, strict=True))
         return self._variables(shown, self.variables)
 
     def _variables(self, names: tuple[str, ...], otherwise: tuple[str, ...]) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ class Codebook(Record):
         return Codebook.of(dict(zip(self.names, self.kinds, strict=True)) | dict(kinds))
 
 
-def _shown(name: str, kind: Kind) -> str:
+def _title(name: str, kind: Kind) -> str:
     unit = kind.unit if isinstance(kind, Number) else None
     return (kind.label or name) + (f" ({unit})" if unit else "")
 

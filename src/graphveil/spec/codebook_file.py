@@ -127,7 +127,7 @@ def parse_json(text: str, refused: list[str] | None = None) -> dict[str, Any]:
         raise InvalidParameter("this table schema has no fields.")
     found = list[tuple[str, Any]]()
     for field in fields:
-        name = _named(field)
+        name = _name_of(field)
         try:
             kind = _frictionless(name, field, schema) if fields is schema.get("fields") else _csvw(name, field)
         except InvalidParameter:
@@ -172,7 +172,7 @@ def _frictionless(name: str, field: dict[str, Any], schema: Mapping[str, Any]) -
     codes = field.get("missingValues", schema.get("missingValues"))
     facts = {"label": field.get("title"), "source": field.get("source")}
     ordered = field.get("categoriesOrdered") is True
-    return _imported(name, kind, ends, levels, codes, facts, ordered=ordered)
+    return _make_kind(name, kind, ends, levels, codes, facts, ordered=ordered)
 
 
 def _csvw(name: str, column: dict[str, Any]) -> Kind:
@@ -185,17 +185,17 @@ def _csvw(name: str, column: dict[str, Any]) -> Kind:
         titles = next(iter(titles.values()), None)
     label = titles[0] if isinstance(titles, list) and titles else titles
     said = {"label": label, "source": column.get("dc:source")}
-    return _imported(name, str(facts.get("base", "string")), ends, levels, codes, said, ordered=False)
+    return _make_kind(name, str(facts.get("base", "string")), ends, levels, codes, said, ordered=False)
 
 
-def _named(field: Any) -> str:
+def _name_of(field: Any) -> str:
     name = field.get("name") if isinstance(field, dict) else None
     if not isinstance(name, str) or not name:
         raise InvalidParameter("every field of a table schema must have a name.")
     return name
 
 
-def _imported(
+def _make_kind(
     name: str, kind: str, ends: tuple[Any, Any], levels: Any, codes: Any, said: dict[str, Any], *, ordered: bool
 ) -> Kind:
     """A kind from what both formats know: a type, limits, an enumeration, codes of missing values, a title."""

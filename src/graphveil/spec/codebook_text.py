@@ -48,7 +48,7 @@ def _settings(domain: Domain) -> dict[str, Any]:
     return person | others
 
 
-def _said(kind: Kind) -> tuple[list[Any], dict[str, Any]]:
+def _list_arguments(kind: Kind) -> tuple[list[Any], dict[str, Any]]:
     """What a kind must be told, and what differs from its defaults."""
     parts: Any = fields(kind)  # type: ignore[arg-type]  # every kind is a dataclass
     values = {part.name: getattr(kind, part.name) for part in parts}
@@ -57,7 +57,7 @@ def _said(kind: Kind) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _toml_of_kind(kind: Kind) -> str:
-    needed, more = _said(kind)
+    needed, more = _list_arguments(kind)
     if isinstance(kind, Number):
         if not more:
             return _toml(needed)
@@ -67,7 +67,7 @@ def _toml_of_kind(kind: Kind) -> str:
 
 
 def _python_of_kind(kind: Kind) -> str:
-    needed, more = _said(kind)
+    needed, more = _list_arguments(kind)
     if isinstance(kind, Number) and not more:
         return repr(tuple(needed))
     plain = [list(value) if isinstance(value, tuple) else value for value in (*needed, *more.values())]

@@ -94,33 +94,48 @@ class Domain(Record):
     weight: Weight | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
+        self._read_columns()
+        self._check_size()
+        self._check_norm()
+        self._check_person()
+        _validation.choice("variation", self.variation, ["total", "between", "within"])
+        self._check_combinations()
+        _validation.choice("neighbours", self.neighbours, ["replace", "add-remove"])
+        if self.weight is not None:
+            self._check_weight()
 
+    def _put(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _read_columns(self) -> None:
+        """Names, bounds and a codebook, from any of the ways in which columns can be described."""
         if isinstance(self.columns, Mapping):
             if self.bounds is not None:
                 raise InvalidParameter("bounds must not be given if columns describes each column.")
-            put("bounds", self.columns)
-            put("columns", None)
+            self._put("bounds", self.columns)
+            self._put("columns", None)
         if isinstance(self.bounds, Mapping) and any(isinstance(kind, Kind) for kind in self.bounds.values()):
             names = _names_of(self.bounds, self.columns)
-            put("codebook", Codebook.of({name: self.bounds[name] for name in names}))
-            put("columns", None)
-            put("bounds", None)
+            self._put("codebook", Codebook.of({name: self.bounds[name] for name in names}))
+            self._put("columns", None)
+            self._put("bounds", None)
         if isinstance(self.bounds, Mapping):
             names, ends = _bounds_by_name(self.bounds, self.columns)
-            put("columns", names)
-            put("bounds", ends)
+            self._put("columns", names)
+            self._put("bounds", ends)
         if self.codebook is not None:
-            put("columns", _agreed("columns", self.columns, self.codebook.columns))
-            put("bounds", _agreed("bounds", self.bounds, self.codebook.bounds))
+            self._put("columns", _agree("columns", self.columns, self.codebook.columns))
+            self._put("bounds", _agree("bounds", self.bounds, self.codebook.bounds))
+
+    def _check_size(self) -> None:
+        """Names, bounds and the number of columns, and that they agree on it."""
         if self.columns is not None:
-            put("columns", _validation.text_tuple("columns", self.columns))
+            self._put("columns", _validation.text_tuple("columns", self.columns))
             if self.n_features not in (None, len(self.columns)):
                 raise InvalidParameter.of("n_features", f"{len(self.columns)}, as columns has it", self.n_features)
-            put("n_features", len(self.columns))
+            self._put("n_features", len(self.columns))
         if self.bounds is not None:
-            put("bounds", _checked_bounds(self.bounds, self.columns))
+            self._put("bounds", _checked_bounds(self.bounds, self.columns))
             lengths = {len(end) for end in self.bounds if isinstance(end, tuple)}
             known = {self.n_features} if self.n_features is not None else set()
             if len(lengths | known) > 1:
@@ -130,14 +145,16 @@ class Domain(Record):
                     f"{counts}."
                 )
             if lengths:
-                put("n_features", lengths.pop())
+                self._put("n_features", lengths.pop())
         if self.n_features is not None:
-            put("n_features", _validation.integer("n_features", self.n_features, 1, MAX_FEATURES))
+            self._put("n_features", _validation.integer("n_features", self.n_features, 1, MAX_FEATURES))
+
+    def _check_norm(self) -> None:
         if self.wants_private_norm and self.bounds is not None:
             raise InvalidParameter.of("data_norm", "a number or None where there are bounds", self.data_norm)
         if self.data_norm is not None and not self.wants_private_norm:
             rule = f'a positive number between {_SMALLEST:.0e} and {_LARGEST:.0e}, or "{_PRIVATE}"'
-            put("data_norm", _validation.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
+            self._put("data_norm", _validation.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
         if self.bounds is None and self.data_norm is None:
             raise InvalidParameter(
                 "Domain needs bounds or data_norm: without a bound on a row, no noise can hide it. Give one of these: "
@@ -145,32 +162,35 @@ class Domain(Record):
                 'accurate); data_norm=R with the largest Euclidean norm of a row; or data_norm="private", which '
                 "spends a little of the budget on finding a norm."
             )
-        put("rows_per_person", _validation.integer("rows_per_person", self.rows_per_person, 1, 2**20))
+
+    def _check_person(self) -> None:
+        self._put("rows_per_person", _validation.integer("rows_per_person", self.rows_per_person, 1, 2**20))
         if self.person is not None:
-            put("person", _validation.text("person", self.person))
+            self._put("person", _validation.text("person", self.person))
             if self.rows_per_person != 1:
                 rule = "1 with a person column, which shows how many rows each person has"
                 raise InvalidParameter.of("rows_per_person", rule, self.rows_per_person)
             if self.source_columns is not None and self.person in self.source_columns:
                 raise InvalidParameter.of("person", "a column that is not among the columns to release", self.person)
-        _validation.choice("variation", self.variation, ["total", "between", "within"])
-        if self.variation != "total" and self.person is None:
-            raise InvalidParameter.of("variation", '"total" without a person column', self.variation)
-        if self.variation != "total" and self.gaps:
-            raise InvalidParameter.of("missing", f'False with variation="{self.variation}"', True)
-        if self.variation != "total" and self.wants_scores:
-            raise InvalidParameter.of("scale", f'other than "{RANK}" with variation="{self.variation}"', RANK)
-        if self.wants_scores and self.data_norm is not None:  # cells are counted between bounds, of rows that keep them
-            raise InvalidParameter.of("data_norm", f'None with scale="{RANK}"', self.data_norm)
-        if self.hides_count and self.gaps:
-            raise InvalidParameter.of("missing", f'False with neighbours="{self.neighbours}"', True)
-        if self.variation != "total" and self.wants_private_norm:
-            raise InvalidParameter.of("data_norm", f'a number with variation="{self.variation}"', self.data_norm)
-        _validation.choice("neighbours", self.neighbours, ["replace", "add-remove"])
-        if self.hides_count and self.wants_private_norm:
-            raise InvalidParameter.of("data_norm", 'a number with neighbours="add-remove"', self.data_norm)
-        if self.weight is not None:
-            self._check_weight()
+
+    def _check_combinations(self) -> None:
+        """What has no proof, or no meaning, together."""
+        of_people, ranked, private = self.variation != "total", self.wants_scores, self.wants_private_norm
+        hidden, gaps, norm = self.hides_count, bool(self.gaps), self.data_norm
+        for_variation, for_count = f'with variation="{self.variation}"', f'with neighbours="{self.neighbours}"'
+        forbidden = (
+            (of_people and self.person is None, "variation", '"total" without a person column', self.variation),
+            (of_people and gaps, "missing", f"False {for_variation}", True),
+            (of_people and ranked, "scale", f'other than "{RANK}" {for_variation}', RANK),
+            # Cells are counted between bounds, of rows that keep them.
+            (ranked and norm is not None, "data_norm", f'None with scale="{RANK}"', norm),
+            (hidden and gaps, "missing", f"False {for_count}", True),
+            (of_people and private, "data_norm", f"a number {for_variation}", norm),
+            (hidden and private, "data_norm", f"a number {for_count}", norm),
+        )
+        for both, name, rule, value in forbidden:
+            if both:
+                raise InvalidParameter.of(name, rule, value)
 
     def _check_weight(self) -> None:
         weight: Any = self.weight
@@ -347,7 +367,7 @@ def _names_of(bounds: Mapping[Any, Any], columns: Any) -> list[Any]:
     return names
 
 
-def _agreed(name: str, given: Any, derived: Any) -> Any:
+def _agree(name: str, given: Any, derived: Any) -> Any:
     """What a codebook says, or what was written beside it: logarithms may differ in the last bit between machines."""
     if given is None:
         return derived

@@ -235,7 +235,7 @@ class Category(Kind, Record):
 
     def column_names(self, name: str) -> tuple[str, ...]:
         """Names of the columns that a variable of this name becomes."""
-        shown = [*map(_shown, self.levels), *["missing"] * self.missing_is_level]
+        shown = [*map(_show, self.levels), *["missing"] * self.missing_is_level]
         return tuple(f"{name}[{level}]" for level in shown[1:])
 
     def ends(self) -> list[tuple[float, float]]:
@@ -330,7 +330,7 @@ def _values(levels: tuple[Level, ...]) -> tuple[float, ...]:
     return tuple(map(float, levels))
 
 
-def _shown(level: Level) -> str:
+def _show(level: Level) -> str:
     if isinstance(level, bool):
         return str(level).lower()
     return f"{level:g}" if isinstance(level, float) else str(level)
@@ -348,7 +348,7 @@ def _checked_levels(levels: Any) -> tuple[Level, ...]:
     plain = tuple(level.item() if hasattr(level, "item") else level for level in levels)
     text = all(isinstance(level, str) and level for level in plain)
     numbers = all(isinstance(level, int | float) and abs(level) <= _EXACT for level in plain)
-    twice = sorted({_shown(level) for level in plain if plain.count(level) > 1})
+    twice = sorted({_show(level) for level in plain if plain.count(level) > 1})
     if (text or numbers) and twice:
         raise InvalidParameter(f"levels must be distinct, and hold {shorten(repr(twice[0]))} more than once.")
     if len(plain) < 2 or not (text or numbers):

@@ -242,6 +242,7 @@ class Session:
 
     def _describe_forecast(self, made: "Forecast") -> dict[str, Any]:
         from graphveil.report.privacy_card import guess_accuracy
+        from graphveil.spec.budget import allows_a_record
 
         here = made.here
         return {
@@ -251,7 +252,7 @@ class Session:
             "smallest_edge": here.smallest_edge,
             "coefficient_sd": here.coefficient_sd,
             "error": here.error,
-            "careless": made.budget.delta >= 1.0 / made.n_samples,
+            "careless": allows_a_record(made.budget.delta, made.n_samples),
             "needed": made.records_needed,
             "epsilon_needed": made.epsilon_needed,
         }
