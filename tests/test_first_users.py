@@ -85,7 +85,7 @@ def test_a_column_that_is_hardly_there_is_named():
 
 
 def test_text_is_a_category_or_is_refused_with_the_remedy():
-    with pytest.raises(SourceError, match=r"'sex' has type .*gv\.Category\(\[\"F\", \"M\"\]\)"):
+    with pytest.raises(SourceError, match=r"'sex' has (d?)type .*gv\.Category\(\[\"F\", \"M\"\]\)"):
         gv.release(patients(), domain=gv.Domain({"age": (0, 110), "sex": (0, 1)}), budget=BUDGET)
 
 

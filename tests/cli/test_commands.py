@@ -78,7 +78,7 @@ def test_being_in_the_table_as_a_secret(graphveil, patients, tmp_path, where):
     assert made.domain.hides_count
     for shown in (said, graphveil("show", "out.release"), graphveil("show", "out.release", "--json")):
         if made.n_samples != 4000:
-            assert not re.search(r"(?<!\d)4,?000(?!\d)", shown.out)
+            assert not re.search(r"(?<![0-9a-f])4,?000(?![0-9a-f])", shown.out)
     refused = graphveil(*ask[:-1], "--no-ledger", "--neighbours", "swap")
     assert refused.code == 1
     assert 'neighbours must be one of "replace", "add-remove"' in " ".join(refused.err.replace("'", '"').split())

@@ -205,11 +205,18 @@ class _Frame(RowSource):
 
     def _open(self) -> Any:
         """Start a stream, with the schema checked: what was checked once could have changed since."""
-        import pyarrow as pa
-
-        reader = call_sanitized(lambda: pa.RecordBatchReader.from_stream(self._frame), "opened")
+        reader = call_sanitized(lambda: _start_stream(self._frame), "opened")
         self._selection.check_types(reader.schema)
         return reader
+
+
+def _start_stream(frame: Any) -> Any:
+    """Batches of a frame. Arrow's own tables are not exported: pyarrow before 24 crashes when it exports text views."""
+    import pyarrow as pa
+
+    if isinstance(frame, pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(frame.schema, [frame])
+    return frame.to_reader() if isinstance(frame, pa.Table) else pa.RecordBatchReader.from_stream(frame)
 
 
 class _Factory:
@@ -501,8 +508,8 @@ def _arrow_type(name: str, empty: Any) -> Any:
         with suppress(Exception):
             return pa.Array.from_pandas(empty).type
     raise SourceError(
-        f"Column {name!r} has dtype {shown}, which does not declare a readable type. Convert it to numbers (or "
-        f"labels to str) yourself."
+        f"Column {name!r} has dtype {shown}, which does not declare a readable type. If it is a category, declare its "
+        'levels, e.g. gv.Category(["F", "M"]). Otherwise convert it to numbers (or labels to str) yourself.'
     )
 
 
