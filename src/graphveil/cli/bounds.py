@@ -1,6 +1,7 @@
 """`graphveil bounds`: the ranges of the columns, in a file that a person fills in from public knowledge."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from graphveil.spec.domain import Domain
     from graphveil.spec.weight import Weight
 
-__all__ = ["Header", "bounds", "check_names", "read_domain"]
+__all__ = ["Header", "bounds", "check_names", "read_domain", "write_template"]
 
 _HEAD = """\
 # The smallest and the largest value that each column can take, from a codebook or common sense.
@@ -55,21 +56,31 @@ def template(
 
     Example: graphveil bounds template patients.parquet -o bounds.toml
     """
+    write_template(data, output, _HEAD, _ask_bounds, "not numbers", header=header, as_json=as_json)
+
+
+def _ask_bounds(kind: str) -> str | None:
+    return None if kind in ("text", "other") else '["?", "?"]'
+
+
+def write_template(
+    data: str, output: Path, head: str, ask: Callable[[str], str | None], why_not: str, *, header: bool, as_json: bool
+) -> None:
+    """Write a file to fill in: what ``ask`` has for the type of each column, and a comment where it has nothing."""
     from graphveil._files import write_file
     from graphveil.rows.files import column_kinds
 
     output = require_writable(output)
     known = column_kinds(os.path.expanduser(data))
     check_names([name for name, _ in known], header=header)
-    columns = [name for name, kind in known if kind not in ("text", "other")]
-    left_out = [name for name, _ in known if name not in columns]
-    lines = [f'{toml_key(name)} = ["?", "?"]' for name in columns]
-    lines += [f"# {toml_key(name)}: not numbers" for name in left_out]
-    write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
+    asked = {name: ask(kind) for name, kind in known}
+    columns, left_out = ([name for name, text in asked.items() if (text is None) is out] for out in (False, True))
+    lines = [f"{toml_key(name)} = {asked[name]}" for name in columns]
+    lines += [f"# {toml_key(name)}: {why_not}" for name in left_out]
+    write_file(output, (head + "\n".join(lines) + "\n").encode())
     facts = {"template": str(output), "columns": columns, "left_out": left_out}
-    asked = "Enter the range of each from public knowledge, and how many records one person may have."
-    said = f"Fill in {output}: {len(columns)} columns. {asked}"
-    emit(as_json, facts, lambda out: echo(out, said), kept=True)
+    request = "Enter the range of each from public knowledge, and how many records one person may have."
+    emit(as_json, facts, lambda out: echo(out, f"Fill in {output}: {len(columns)} columns. {request}"), kept=True)
 
 
 def read_domain(

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphveil.cli._arguments import AsJson, require_writable
+from graphveil.cli._arguments import AsJson
 from graphveil.cli._errors import command
 from graphveil.cli._output import echo, emit
-from graphveil.cli.bounds import Header, check_names, read_domain
-from graphveil.spec.column_names import toml_key
+from graphveil.cli.bounds import Header, read_domain, write_template
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,19 +62,7 @@ def template(
 
     Example: graphveil codebook template patients.parquet -o codebook.toml
     """
-    from graphveil._files import write_file
-    from graphveil.rows.files import column_kinds
-
-    output = require_writable(output)
-    known = column_kinds(os.path.expanduser(data))
-    check_names([name for name, _ in known], header=header)
-    columns, left_out = [name for name, kind in known if kind in _ASKED], [n for n, kind in known if kind not in _ASKED]
-    lines = [f"{toml_key(name)} = {_ASKED[kind]}" for name, kind in known if kind in _ASKED]
-    lines += [f"# {toml_key(name)}: neither numbers nor text" for name in left_out]
-    write_file(output, (_HEAD + "\n".join(lines) + "\n").encode())
-    facts = {"template": str(output), "columns": columns, "left_out": left_out}
-    asked = "Enter what each can hold from public knowledge, and how many records one person may have."
-    emit(as_json, facts, lambda out: echo(out, f"Fill in {output}: {len(columns)} columns. {asked}"), kept=True)
+    write_template(data, output, _HEAD, _ASKED.get, "neither numbers nor text", header=header, as_json=as_json)
 
 
 @codebook.command()
