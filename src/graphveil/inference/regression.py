@@ -454,8 +454,8 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
     vague = chosen.undetermined & ~chosen.drowned
     if vague.any():
         notes.append(
-            "The standard deviation of these columns may be off by more than a factor of 1.2. The intervals account for "
-            "this, but not for an outcome that follows the logarithm of such a column: "
+            "The standard deviation of these columns may be off by more than a factor of 1.2. The intervals account "
+            "for this, but not for an outcome that follows the logarithm of such a column: "
             f"{_list_names(chosen, np.flatnonzero(vague))}."
         )
     return none, tuple(notes)
