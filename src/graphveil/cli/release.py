@@ -90,7 +90,7 @@ def release(
             "--dataset is missing: it names the account that this release is charged to. (--no-ledger charges nothing.)"
         )
     if (weight is None) != (largest_weight is None):
-        raise CliError("Use --weight and --largest-weight together: the column of weights, and its largest value.")
+        raise CliError("Use --weight and --largest-weight together: the column of weights, and the most that counts.")
     weighted = None if weight is None or largest_weight is None else Weight(weight, largest_weight)
     domain, budget = read_domain(bounds, person, neighbours, weighted), Budget(epsilon, delta)
     groups = None

@@ -159,7 +159,7 @@ class Domain(Record):
             raise InvalidParameter(
                 "Domain needs bounds or data_norm: without a bound on a row, no noise can hide it. Give one of these: "
                 "bounds=(lower, upper) with the range of each column (from a codebook, never from the data; the most "
-                'accurate); data_norm=R with the largest Euclidean norm of a row; or data_norm="private", which '
+                'accurate); data_norm=R with the largest Euclidean norm a row can have; or data_norm="private", which '
                 "spends a little of the budget on finding a norm."
             )
 
