@@ -28,7 +28,10 @@ def pick_columns(X: Any, wanted: Sequence[str], called: str = "X") -> Any:
                 "called as in the release (a logarithm or a level is a column there). Or give an array, in that order."
             )
     places = [names.index(name) for name in wanted]
-    return X.iloc[:, places] if hasattr(X, "iloc") else X.select([columns[place] for place in places])
+    if hasattr(X, "iloc"):
+        return X.iloc[:, places]
+    # Not `select` in polars: it takes names such as "*" for patterns.
+    return X.select(places) if hasattr(X, "column_names") else X[[columns[place] for place in places]]
 
 
 def to_numbers(X: Any, called: str = "X") -> "NDArray[np.float64]":

@@ -95,6 +95,15 @@ def test_columns_of_a_frame_are_found_by_name(named, method, kind):
     np.testing.assert_allclose(ask(FRAMES[kind](frame)), ask(rows))
 
 
+def test_names_that_polars_takes_for_patterns_are_names():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"*": rng.normal(size=500), "^b.*$": rng.normal(1.0, 2.0, 500), "b": rng.normal(size=500)})
+    bounds = {"^b.*$": (-7, 9), "*": (-5, 5), "b": (-5, 5)}
+    model = gv.PrivatePrecision(4.0, 1e-6, bounds=bounds, random_state=0).fit(frame)
+    in_order = np.column_stack([frame[name] for name in bounds])
+    np.testing.assert_array_equal(model.mahalanobis(frame), model.mahalanobis(in_order))
+
+
 def test_given_columns_are_found_by_name_too(named):
     models, rows, frame = named
     ask = models["score"].conditional_mean
