@@ -2,6 +2,7 @@
 
 Regressions of an outcome on an ordinary column and on a rare event, or a lognormal column, that moves it, among columns
 that do not: is the coefficient covered, beside that of least squares on the same records (for events: the true one)?
+The same where the outcome follows the logarithm of a skewed column, which is released as it is or as a logarithm.
 Then, without privacy, which part of what clipping takes of a column's variance it takes of its covariances.
 """
 
@@ -24,6 +25,7 @@ EVENTS = [  # records, share of the event, other columns, ε
     (5000, 0.05, 3, 1.0),
 ]
 SKEWED = [(9000, 1.0, 4, 1.0), (9000, 1.3, 4, 1.0), (20_000, 0.7, 8, 1.0)]  # records, sd of the logarithm, others, ε
+LOGARITHMS = [(10_000, 1.1, 2, 1.0), (30_000, 1.1, 2, 1.0)]  # the same; 40% of the column are zeros
 EFFECT = 1.8
 
 
@@ -46,6 +48,23 @@ def skewed_table(n, shape, others, rng):
     noise = rng.normal(size=(n, others)) + 0.3 * u[:, None]
     low, high = [-5.0, 0.0, *[-6.0] * others, -8.0], [5.0, top, *[6.0] * others, 12.0]
     return np.column_stack([u, cost, noise, outcome]), np.array(low), np.array(high)
+
+
+def logarithm_table(n, shape, others, rng):
+    """A cost that is zero for 40%, lognormal for the others, and an outcome that grows with its logarithm."""
+    u = rng.normal(size=n)
+    cost = np.where(rng.random(n) < 0.4, 0.0, np.exp(6.0 + 0.2 * u + shape * rng.normal(size=n)))
+    outcome = 0.3 * np.log1p(cost) + 0.3 * u + rng.normal(size=n)
+    noise = rng.normal(size=(n, others)) + 0.3 * u[:, None]
+    low, high = [-5.0, 0.0, *[-6.0] * others, -8.0], [5.0, 50_000.0, *[6.0] * others, 14.0]
+    return np.column_stack([u, cost, noise, outcome]), np.array(low), np.array(high)
+
+
+def as_logarithm(rows, low, high):
+    """The same with the logarithm of the cost, from 10 on."""
+    rows[:, 1] = np.log(np.maximum(rows[:, 1], 10.0))
+    low[1], high[1] = np.log([10.0, high[1]])
+    return rows, low, high
 
 
 def judge(rows, low, high, epsilon, true, seed):
@@ -109,7 +128,13 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     table = [["kind", "what", "n", "others", "epsilon", "mean", "std err or left", "covered"]]
-    for kind, cells, draw, true in (("event", EVENTS, event_table, EFFECT), ("skewed", SKEWED, skewed_table, None)):
+    kinds = (
+        ("event", EVENTS, event_table, EFFECT),
+        ("skewed", SKEWED, skewed_table, None),
+        ("follows the logarithm", LOGARITHMS, logarithm_table, None),
+        ("as a logarithm", LOGARITHMS, lambda *cell: as_logarithm(*logarithm_table(*cell)), None),
+    )
+    for kind, cells, draw, true in kinds:
         for n, size, others, epsilon in cells:
             found = [
                 judge(*draw(n, size, others, np.random.default_rng(seed)), epsilon, true, seed)
