@@ -23,16 +23,14 @@ def moments():
     noisy = NoisyCovariance(covariance, sites, covariance, 1e-3, single)
     nothing = Spread(np.zeros((5, 5)), np.zeros((5, 5)))
     flags = np.zeros(5, dtype=bool)
-    return UncertainMoments(tuple("abcde"), noisy, None, nothing, np.zeros(5), flags, flags, 1000.0, None)
+    return UncertainMoments(tuple("abcde"), noisy, None, nothing, np.zeros(5), np.zeros(5), flags, flags, 1000.0, None)
 
 
 @pytest.fixture(scope="module")
 def errors(moments):
-    """Draws of Δ, with the quarter of the single errors' variance that does not cancel."""
-    noisy = moments.noisy
-    counted = NoisyCovariance(noisy.matrix, noisy.privacy, noisy.denoised, noisy.sampling, noisy.single / 4.0)
+    """Draws of Δ."""
     generator = np.random.default_rng(1)
-    return np.array([counted.draw(generator) for _ in range(DRAWS)])
+    return np.array([moments.noisy.draw(generator) for _ in range(DRAWS)])
 
 
 def test_variance_of_a_trace(moments, errors):

@@ -56,6 +56,15 @@ def test_squares_that_noise_made_too_large_do_not_spoil_one_column_among_good_on
     assert known.doubtful[0] < 0.1
 
 
+def test_it_is_known_which_columns_have_their_variance_far_out():
+    own, shares = np.ones(P), np.ones(P)
+    shares[0] = left_of(1.0, 100.0)
+    known = settled(own, 0.1, [view(shares), view(shares)])
+    assert known.far[0] > 0.95
+    assert (known.far[1:] < 0.2).all()
+    assert not settled(own, 0.1, []).far.any()
+
+
 def test_a_rare_column_keeps_what_its_squares_say():
     """All of its variance at D² = 100: the rounds have a quarter of it, and say so twice."""
     shares = np.ones(P)

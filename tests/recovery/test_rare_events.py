@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphveil.recovery.rare_events import lost_beside
+from graphveil.recovery.rare_events import lost_beside, lost_covariances
 
 SHARE, KEPT = 0.03, 0.6  # of the rows; what clipping leaves of their squares and products
 
@@ -60,3 +60,28 @@ def test_noise_explains_no_more_of_a_column_than_there_is():
     kept = np.array([0.05, 1.0])
     found, _ = lost_beside(covariance, 1.0 / kept, kept, np.ones(2))
     assert found[1, 1] <= 0.95 + 1e-12
+
+
+def test_what_clipping_took_of_a_covariance_is_within_its_error_however_another_column_follows():
+    """Of what clipping takes of a lognormal column it takes θ of a covariance: 1 of a line's, a fifth of a step's."""
+    left = np.array([0.5])
+    given, unsure = lost_covariances(left, np.zeros(1), np.zeros(1))
+    for theta in (0.2, 0.4, 1.0):
+        true = 1.0 + theta * (1.0 / left - 1.0)
+        assert abs(true / given - 1.0) < 1.4 * unsure
+    assert unsure < 0.3
+
+
+def test_events_lose_their_covariances_with_their_variance():
+    given, unsure = lost_covariances(np.array([0.25]), np.ones(1), np.zeros(1))
+    assert given == pytest.approx(4.0)
+    assert unsure == 0.0
+
+
+def test_a_tail_that_nobody_sees_adds_what_a_scale_does_not_account_for():
+    """If a variance is larger by e than it seems, and a covariance by θe, a correlation is off by (θ - 1/2)e."""
+    seen, hidden = np.ones(1), np.array([0.2])
+    for events in (np.zeros(1), np.ones(1)):
+        _, unsure = lost_covariances(seen, events, hidden)
+        theta, theta_sd = (1.0, 0.0) if events else (0.6, 0.3)
+        assert unsure == pytest.approx(hidden * np.hypot(theta - 0.5, theta_sd))

@@ -235,7 +235,7 @@ def _variances(moments: UncertainMoments, Q: Matrix, v: Vector, value: float) ->
     # q'dR v = q'Δv − Σ_m h_m Δ_mm/2
     h = Q * (value * v) + (Q @ R) * v
     parts = [sum(size * _law(Q, v, h, gram) for gram, size in noisy.privacy_grams)]
-    single = np.broadcast_to(moments.uncancelled_single, R.shape)
+    single = np.broadcast_to(noisy.single, R.shape)
     at = Q * v
     parts[0] = parts[0] + Q**2 @ (single @ v**2) + np.sum(at @ single * at, axis=1)
     sampling = _law(Q, v, h, noisy.denoised)
@@ -262,7 +262,7 @@ def _loadings_sd(moments: UncertainMoments, values: Vector, vectors: Matrix, k: 
 def _count_above_noise(moments: UncertainMoments, values: Vector) -> int:
     """How many of the first exceed those of uncorrelated columns with the same noise (Horn's parallel analysis)."""
     noisy, p = moments.noisy, len(values)
-    plain = NoisyCovariance(np.eye(p), noisy.privacy, np.eye(p), noisy.sampling, moments.uncancelled_single, noisy.gaps)
+    plain = NoisyCovariance(np.eye(p), noisy.privacy, np.eye(p), noisy.sampling, noisy.single, noisy.gaps)
     generator = generator_for(moments.release.stream, "components")
     drawn = np.empty((_DRAWS, p))
     for draw in range(_DRAWS):

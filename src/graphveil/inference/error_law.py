@@ -30,10 +30,6 @@ from graphveil.released.release import Release
 
 __all__ = ["UncertainMoments", "moments_of"]
 
-# Errors of single entries are stated as if none cancelled another, but in sums they do: with a quarter of their
-# variance intervals cover 94 to 98% on the tables of benchmarks/regression_intervals.py, with all of it up to 98.6%.
-_UNCANCELLED = 0.25
-
 
 @dataclass(frozen=True, eq=False)
 class UncertainMoments:
@@ -50,6 +46,8 @@ class UncertainMoments:
         Covariance of its errors.
     excess : (p,) array
         Variances of what the logarithms of the variances are off by, beyond noise and sampling.
+    tail_sd : (p,) array
+        The root of the part of it that is due to tails which the release cannot see.
     undetermined, drowned : (p,) arrays of bool
         Columns whose standard deviation may be off by more than a factor of 1.2, and those of which nothing is known.
     n_eff : float
@@ -63,6 +61,7 @@ class UncertainMoments:
     location: Vector | None
     location_spread: Spread
     excess: Vector
+    tail_sd: Vector
     undetermined: "np.ndarray[Any, np.dtype[np.bool_]]"
     drowned: "np.ndarray[Any, np.dtype[np.bool_]]"
     n_eff: float
@@ -81,7 +80,8 @@ class UncertainMoments:
             noisy=estimate.evened,
             location=None if release.location is None else estimate.location,
             location_spread=Spread(covariance * np.outer(per_row, per_row), mean_privacy),
-            excess=np.maximum(estimate.relative_sd**2 - noise, 0.0),
+            excess=np.maximum(estimate.relative_sd**2 - noise, 0.0) + estimate.tail_sd**2,
+            tail_sd=estimate.tail_sd,
             undetermined=estimate.undetermined,
             drowned=estimate.undetermined & (estimate.relative_sd > DROWNED),
             n_eff=estimate.n_eff,
@@ -112,6 +112,7 @@ class UncertainMoments:
             location=None if self.location is None else self.location[chosen],
             location_spread=Spread(self.location_spread.sampling[square], self.location_spread.privacy[square]),
             excess=self.excess[chosen],
+            tail_sd=self.tail_sd[chosen],
             undetermined=self.undetermined[chosen],
             drowned=self.drowned[chosen],
         )
@@ -126,16 +127,11 @@ class UncertainMoments:
             location_spread=Spread(self.location_spread.sampling * outer, self.location_spread.privacy * outer),
         )
 
-    @property
-    def uncancelled_single(self) -> Matrix:
-        """Variances of errors of single entries, as far as they do not cancel each other in sums."""
-        return np.asarray(_UNCANCELLED * self.noisy.single)
-
     def variance_of_trace(self, W: Matrix) -> tuple[float, float]:
         """Variance of tr(WΔ) for a symmetric W, from sampling and from privacy."""
         noisy = self.noisy
         privacy = sum(2.0 * size * _square_trace(W @ gram) for gram, size in noisy.privacy_grams)
-        privacy += 2.0 * float(np.sum(W**2 * self.uncancelled_single))
+        privacy += 2.0 * float(np.sum(W**2 * noisy.single))
         # A column that is off by the factor 1 + e/2 moves every entry of its row and column by that.
         privacy += float(self.excess @ np.sum(W * noisy.denoised, axis=1) ** 2)
         sampling = 2.0 * _square_trace(W @ noisy.denoised)
@@ -147,7 +143,7 @@ class UncertainMoments:
         """Covariance of AΔu, from sampling and from privacy; without errors of a column's scale."""
         noisy, at = self.noisy, A * u
         privacy = np.sum([size * _products(A, u, gram) for gram, size in noisy.privacy_grams], axis=0)
-        single = np.broadcast_to(self.uncancelled_single, noisy.matrix.shape)
+        single = np.broadcast_to(noisy.single, noisy.matrix.shape)
         privacy = privacy + (A * (single @ u**2)) @ A.T + at @ single @ at.T
         sampling = _products(A, u, noisy.denoised)
         if noisy.gaps is not None:

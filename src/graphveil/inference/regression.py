@@ -363,6 +363,7 @@ def fit_regression(moments: UncertainMoments, outcome: int, on: Sequence[int], l
     value = jacobian @ np.r_[mean[-1], step.coef]
     spread = at_mean.beside(step.spread).through(jacobian)
     none, notes = _without_interval(chosen)
+    notes += _widened_by_tails(chosen, step, none)
     none = np.r_[(none & (mean[:-1] != 0.0)).any() or none.all(), none]
     spread = Spread(*(np.where(none[:, None] | none, np.nan, part) for part in (spread.sampling, spread.privacy)))
     if not has_intercept:
@@ -454,11 +455,24 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
     vague = chosen.undetermined & ~chosen.drowned
     if vague.any():
         notes.append(
-            "The standard deviation of these columns may be off by more than a factor of 1.2. The intervals account "
-            "for this, but not for an outcome that follows the logarithm of such a column: "
-            f"{_list_names(chosen, np.flatnonzero(vague))}."
+            "The standard deviation of these columns may be off by more than a factor of 1.2; the intervals account "
+            f"for this: {_list_names(chosen, np.flatnonzero(vague))}."
         )
     return none, tuple(notes)
+
+
+def _widened_by_tails(
+    chosen: UncertainMoments, step: _Step, none: "np.ndarray[Any, np.dtype[np.bool_]]"
+) -> tuple[str, ...]:
+    """Whose coefficients have longer intervals because of tails that nobody can see, by a seventh or more."""
+    of_tails = (step.coef * chosen.tail_sd[:-1] / 2.0) ** 2
+    widened = ~none & (of_tails > 0.25 * np.diag(step.spread.total))  # without them √0.75 = 0.87 times as long
+    if not widened.any():
+        return ()
+    return (
+        "Intervals are longer because the bounds of these columns allow long tails, which the release cannot see. "
+        f'Narrower public bounds or scale="log" would help: {_list_names(chosen, np.flatnonzero(widened))}.',
+    )
 
 
 def _on_ranks(codebook: Codebook | None, names: Sequence[str]) -> tuple[str, ...]:

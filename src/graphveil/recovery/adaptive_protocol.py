@@ -42,9 +42,12 @@ from graphveil.recovery.column_scales import (
     has_hardly_a_scale,
 )
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
+from graphveil.recovery.hidden_tails import hidden_tail_sd
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
 from graphveil.recovery.rare_events import (
+    UNCANCELLED,
+    errors_of_lost,
     likeness_to_events,
     lost_beside,
     lost_covariances,
@@ -88,6 +91,8 @@ class RoundState:
         Share of what clipping takes that may be missing from some columns more than from others.
     relative_sd : (p,) array
         Standard deviations of the logarithms of the variances.
+    tail_sd : (p,) array
+        Standard deviations of the shares that variances may lack because they lie in rows that noise hides.
     shift : (p,) array
         Standard deviations of what clipping may have moved the mean by.
     fourth : (p,) array
@@ -109,6 +114,7 @@ class RoundState:
     location: Vector
     columns: Columns
     relative_sd: Vector
+    tail_sd: Vector
     shift: Vector
     fourth: Vector
     undetermined: NDArray[np.bool_]
@@ -300,12 +306,15 @@ def _update_estimate(
     drowned = ~roomy & (PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance))
 
     events = likeness_to_events(columns, known, found.location, inputs.lattice.unit)
-    given, unsure = lost_covariances(left, events)
+    tail_sd = hidden_tail_sd(columns.reach(inputs.lattice.unit) / settled, inputs.hidden_rows, known.far)
+    given, unsure = lost_covariances(left, events, tail_sd)
     unwhiten = np.where(roomy, left**-0.5, scale)[:, None] * back
     noisy = _unwhiten_noisy(whitened.noisy, unwhiten, known.variance, given, left, roomy)
-    single = single_errors(covariance, known.fourth, missing, unsure, n)
+    of_lost = errors_of_lost(covariance, unsure)
+    single = of_lost + single_errors(covariance, known.fourth, missing, n)
     # The fourth moment of n Gaussian records has the variance 24/n.
-    meeting = single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), unsure, n)
+    meeting = single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), n)
+    meeting = of_lost + UNCANCELLED * meeting
     relative_sd = known.relative_sd
     if last:
         beside, beside_sd = lost_beside(covariance, given, left, events)
@@ -321,6 +330,7 @@ def _update_estimate(
         location=found.location,
         columns=columns,
         relative_sd=relative_sd,
+        tail_sd=tail_sd,
         # What was given back to the mean as if rows were Gaussian may be off by half of it.
         shift=np.hypot(mean_shift(np.diag(covariance), known.fourth, missing), found.unclipped / 2.0),
         fourth=known.fourth,

@@ -126,6 +126,8 @@ class VariancePosterior:
         E D²/v, the fourth moment over the squared second one; 3 for a dense column.
     left : (p,) array
         Shares that clipping left of the variances in the last round, relative to that of a dense column.
+    far : (p,) array
+        Probabilities that the variances lie in few rows, and not near one standard deviation.
     common : float
         Share that all columns lost alike in the last round.
     part : float
@@ -140,6 +142,7 @@ class VariancePosterior:
     doubtful: Vector
     fourth: Vector
     left: Vector
+    far: Vector
     common: float
     part: float
     even: float
@@ -187,8 +190,8 @@ def settle_variances(
         log_v = np.log(np.maximum(variance, 0.0) + 5.0 * sd)[:, None] + np.linspace(np.log(1e-3), 0.0, 200)
         log_weight = np.interp(log_v, *prior) + _log_fit(variance[:, None], np.exp(log_v), sd[:, None])
         weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-        dense, nothing_lost = np.full(variance.size, 3.0), np.ones(variance.size)
-        return _summary(np.exp(log_v), weight, dense, nothing_lost, 0.0, np.zeros(len(_EVEN)))
+        dense, nothing_lost, near = np.full(variance.size, 3.0), np.ones(variance.size), np.zeros(variance.size)
+        return _summary(np.exp(log_v), weight, dense, nothing_lost, near, 0.0, np.zeros(len(_EVEN)))
     last = views[-1]
     farthest = float(np.max(reach / last.scale, where=np.isfinite(sd), initial=1.0))
     octaves = 2.0 ** np.arange(1, 1 + int(np.clip(np.ceil(np.log2(2.0 * farthest)), 1, _MOST_OCTAVES)))
@@ -208,7 +211,7 @@ def settle_variances(
     )
     common = np.exp(evidence - evidence.max())
     common /= common.sum()
-    weights, seen = [], np.zeros(variance.size)
+    weights, seen, near = [], np.zeros(variance.size), np.zeros(variance.size)
     for part, (weight, _, by_distance), of_part, share in zip(_EVEN, sums, chances, common, strict=True):
         mixed = sum(
             of_rate * chance / (by_distance * chance).sum(axis=1, keepdims=True)
@@ -216,6 +219,7 @@ def settle_variances(
             if of_rate > 1e-4
         )
         np.multiply(weight, np.broadcast_to(mixed, by_distance.shape)[:, None, :, None], out=weight)
+        near += weight[:, :, 0].sum(axis=(1, 2))
         seen += (weight.sum(axis=(2, 3)) * _left(last)[0]).sum(axis=1) / (1.0 - last.common_loss(part))
         weights.append(weight.reshape(variance.size, -1))
     v = np.concatenate([values.reshape(variance.size, -1) for values, _, _ in cells], axis=1)
@@ -226,12 +230,13 @@ def settle_variances(
     distance /= v
     np.maximum(distance, 3.0, out=distance)
     distance *= weight
-    fourth = distance.sum(axis=1) / weight.sum(axis=1)
+    total = weight.sum(axis=1)
+    fourth = distance.sum(axis=1) / total
     left = np.clip(seen / (weight * v).sum(axis=1), _LEAST_LEFT, 1.0)
     del distance
     by_part = common.sum(axis=1)
     lost = float(by_part @ [last.common_loss(part) for part in _EVEN])
-    return _summary(v, weight, fourth, left, lost, by_part)
+    return _summary(v, weight, fourth, left, np.clip(1.0 - near / total, 0.0, 1.0), lost, by_part)
 
 
 def _cells(
@@ -339,7 +344,7 @@ def _log_normal(score: Vector) -> Vector:
 
 
 def _summary(
-    v: Vector, weight: Vector, fourth: Vector, left: Vector, common: float, by_part: Vector
+    v: Vector, weight: Vector, fourth: Vector, left: Vector, far: Vector, common: float, by_part: Vector
 ) -> VariancePosterior:
     weight = weight / weight.sum(axis=1, keepdims=True)
     log_v = np.log(v)
@@ -354,6 +359,7 @@ def _summary(
         doubtful=(weight * off).sum(axis=1),
         fourth=fourth,
         left=left,
+        far=far,
         common=common,
         part=float(by_part @ _EVEN),
         even=float(by_part[np.array(_EVEN) > 0.66].sum()),

@@ -17,6 +17,7 @@ from graphveil.recovery.adaptive_protocol import RoundState, adaptive_rounds, re
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.diagnostics import warnings_for
 from graphveil.recovery.edge_intervals import EdgeIntervals
+from graphveil.recovery.hidden_tails import find_hidden_tails
 from graphveil.recovery.missing_values import complete
 from graphveil.recovery.moment_intervals import column_estimates, column_table, correlation_intervals
 from graphveil.recovery.noise_model import NoisyCovariance
@@ -40,11 +41,6 @@ __all__ = ["Estimate", "estimate_release", "recover", "require_covariance"]
 
 _SATURATED = 0.8  # of the squared norm bound
 _UNDETERMINED = 1.0 / 3.0  # relative noise of a variance where nothing but its noise is known
-# Noise hides about 1/μ records. At the ends of the bounds, B standard deviations away, so many hold a share of about
-# B²/(nμ) of a variance, of which clipping leaves nothing to see. Where it is larger, or where records have longer tails
-# than Gaussian ones and bounds beyond B standard deviations do not end them, intervals of standard deviations covered
-# 54 to 89% instead of 95 (benchmarks/regression_intervals.py).
-_HIDDEN_SHARE, _LONG_TAILS, _WIDE_BOUNDS = 0.045, 1.1, 6.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +62,9 @@ class Estimate:
     relative_sd : (p,) array
         Standard deviations of the logarithms of the variances, due to noise and to what clipping may have removed. Half
         of it is the relative standard deviation of a column's scale, and so of its regression coefficients.
+    tail_sd : (p,) array
+        The same, due to tails that the release cannot see although the bounds allow them. Intervals of regressions
+        account for both.
     fourth_moment : (p,) array
         Fourth central moments divided by squared variances, as far as they are known; 3 for a dense column.
     undetermined : (p,) array of bool
@@ -95,6 +94,7 @@ class Estimate:
     location_sd: NDArray[np.float64]
     location_shift: NDArray[np.float64]
     relative_sd: NDArray[np.float64]
+    tail_sd: NDArray[np.float64]
     fourth_moment: NDArray[np.float64]
     undetermined: NDArray[np.bool_]
     hidden_tails: NDArray[np.bool_]
@@ -246,6 +246,7 @@ def _estimate_adaptive(release: Release) -> Estimate:
         location_sd=_location_sd(release, noisy.denoised, 1.0 / (there * release.n_kish), shift),
         location_shift=shift,
         relative_sd=np.hypot(estimate.relative_sd, release.divisor_noise),
+        tail_sd=estimate.tail_sd,
         fourth_moment=np.maximum(estimate.fourth * there, np.minimum(estimate.fourth, 3.0)),
         undetermined=estimate.undetermined,
         hidden_tails=_hidden_tails(release, noisy.denoised, estimate.location, estimate.kurtosis),
@@ -289,6 +290,7 @@ def _estimate_one_round(release: Release) -> Estimate:
         location_sd=_location_sd(release, result.matrix * scale, 1.0 / release.n_kish, np.zeros(p)),
         location_shift=np.zeros(p),
         relative_sd=relative_sd,
+        tail_sd=np.zeros(p),  # one round clips nothing but what is beyond the bounds
         fourth_moment=np.full(p, 3.0),
         undetermined=relative_sd > _UNDETERMINED,
         hidden_tails=np.zeros(p, dtype=bool),  # one round clips nothing but what is beyond the bounds
@@ -335,6 +337,7 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
         location_sd=_location_sd(release, covariance, per_row, shift),
         location_shift=shift,
         relative_sd=relative_sd,
+        tail_sd=np.sum([w * found.tail_sd for w, found in zip(weights, parts, strict=True)], axis=0),
         fourth_moment=np.max([found.fourth_moment for found in parts], axis=0),
         undetermined=(relative_sd > _UNDETERMINED) | np.any([found.undetermined for found in parts], axis=0),
         hidden_tails=np.any([found.hidden_tails for found in parts], axis=0),
@@ -382,8 +385,8 @@ def _hidden_tails(
     _, half = release.scaling
     end = 1.0 if release.domain.bounds is not None else release.domain.radius
     squares = (half * (end + np.abs(location))) ** 2 / np.diag(covariance)
-    hidden = squares > _HIDDEN_SHARE * release.n_samples * release.event.mu
-    return np.asarray(hidden | ((kurtosis > _LONG_TAILS) & (squares > _WIDE_BOUNDS**2)))
+    hidden_rows = release.event.rows_per_person / (release.divisor * release.event.mu)
+    return find_hidden_tails(squares, hidden_rows, kurtosis)
 
 
 def _fills_norm(release: Release, covariance: NDArray[np.float64], location: NDArray[np.float64]) -> bool:

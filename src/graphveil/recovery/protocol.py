@@ -81,6 +81,11 @@ class ProtocolInputs:
         sensitivity = 1.0 if self.hides_count else np.sqrt(2.0)
         return float(sensitivity * self.rows_per_person / (self.mu * np.sqrt(share) * self.n_samples))
 
+    @property
+    def hidden_rows(self) -> float:
+        """Share of the rows that noise hides."""
+        return self.rows_per_person / (self.mu * self.n_samples)
+
     def trace_sd(self, sd: float) -> float:
         """Standard deviation of the noise of a trace, from that of its terms."""
         p = self.n_features
