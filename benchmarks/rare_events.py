@@ -2,13 +2,15 @@
 
 Regressions of an outcome on an ordinary column and on a rare event, or a lognormal column, that moves it, among columns
 that do not: is the coefficient covered, beside that of least squares on the same records (for events: the true one)?
-The same where the outcome follows the logarithm of a skewed column, which is released as it is or as a logarithm.
+The same for costs within wide bounds, with an outcome that follows the cost as a line, a root, a logarithm or a step,
+and for the logarithm of the cost.
 Then, without privacy, which part of what clipping takes of a column's variance it takes of its covariances.
 """
 
 import argparse
 import csv
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +27,19 @@ EVENTS = [  # records, share of the event, other columns, ε
     (5000, 0.05, 3, 1.0),
 ]
 SKEWED = [(9000, 1.0, 4, 1.0), (9000, 1.3, 4, 1.0), (20_000, 0.7, 8, 1.0)]  # records, sd of the logarithm, others, ε
-LOGARITHMS = [(10_000, 1.1, 2, 1.0), (30_000, 1.1, 2, 1.0)]  # the same; 40% of the column are zeros
+COSTS = [  # records, sd of the logarithm, share of zeros, upper bound: 8 to 46 standard deviations; ε = 1
+    (5000, 1.1, 0.4, 15_000.0),
+    (10_000, 0.7, 0.0, 6_000.0),
+    (10_000, 1.1, 0.4, 50_000.0),
+    (30_000, 1.1, 0.4, 50_000.0),
+    (60_000, 1.5, 0.7, 50_000.0),
+]
+FOLLOWS = {
+    "line": lambda cost: cost,
+    "root": np.sqrt,
+    "step": lambda cost: np.asarray(cost > 350.0, dtype=float),
+    "logarithm": np.log1p,
+}
 EFFECT = 1.8
 
 
@@ -50,13 +64,15 @@ def skewed_table(n, shape, others, rng):
     return np.column_stack([u, cost, noise, outcome]), np.array(low), np.array(high)
 
 
-def logarithm_table(n, shape, others, rng):
-    """A cost that is zero for 40%, lognormal for the others, and an outcome that grows with its logarithm."""
+def cost_table(n, shape, zeros, top, follows, rng):
+    """A cost that is zero for a share, lognormal for the others, and an outcome that follows it in one of four ways."""
     u = rng.normal(size=n)
-    cost = np.where(rng.random(n) < 0.4, 0.0, np.exp(6.0 + 0.2 * u + shape * rng.normal(size=n)))
-    outcome = 0.3 * np.log1p(cost) + 0.3 * u + rng.normal(size=n)
-    noise = rng.normal(size=(n, others)) + 0.3 * u[:, None]
-    low, high = [-5.0, 0.0, *[-6.0] * others, -8.0], [5.0, 50_000.0, *[6.0] * others, 14.0]
+    cost = np.where(rng.random(n) < zeros, 0.0, np.exp(6.0 + 0.2 * u + shape * rng.normal(size=n)))
+    cost = np.minimum(cost, top)
+    part = FOLLOWS[follows](cost)
+    outcome = 0.6 * (part - part.mean()) / part.std() + 0.3 * u + rng.normal(size=n)
+    noise = rng.normal(size=(n, 3)) + 0.3 * u[:, None]
+    low, high = [-5.0, 0.0, *[-6.0] * 3, -12.0], [5.0, top, *[6.0] * 3, 25.0]
     return np.column_stack([u, cost, noise, outcome]), np.array(low), np.array(high)
 
 
@@ -68,7 +84,7 @@ def as_logarithm(rows, low, high):
 
 
 def judge(rows, low, high, epsilon, true, seed):
-    """The coefficient over the true one, its standard error over it, and whether its interval covers."""
+    """The coefficient over the true one, its standard error over it, and whether its interval covers; NaN if there is none."""
     rows = np.clip(rows, low, high)
     domain, budget = gv.Domain(bounds=(low, high)), gv.Budget(epsilon, 1e-6)
     made = gv.release(rows, domain=domain, budget=budget, random_state=seed)
@@ -76,8 +92,9 @@ def judge(rows, low, high, epsilon, true, seed):
     if true is None:
         design = np.column_stack([np.ones(len(rows)), rows[:, :2]])
         true = np.linalg.lstsq(design, rows[:, -1], rcond=None)[0][-1]
-    covered = table.lower[-1] <= true <= table.upper[-1]
-    return table.coef[-1] / true, table.std_err[-1] / true, covered
+    error = table.std_err[-1]
+    covered = np.nan if np.isnan(error) else float(table.lower[-1] <= true <= table.upper[-1])
+    return table.coef[-1] / true, error / true, covered
 
 
 def lost_part(column, other, rng, others=4, square=1.9):
@@ -122,28 +139,32 @@ def lost_parts():
             yield ["lost part", f"{name}, {how}", "", "", "", f"{part:.2f}", f"{left:.2f}", ""]
 
 
+def cells():
+    """Kind, what it is about, records, other columns, ε, the true coefficient and how to draw a table."""
+    for n, share, others, epsilon in EVENTS:
+        yield "event", share, n, others, epsilon, EFFECT, partial(event_table, n, share, others)
+    for n, shape, others, epsilon in SKEWED:
+        yield "skewed", shape, n, others, epsilon, None, partial(skewed_table, n, shape, others)
+    for n, shape, zeros, top in COSTS:
+        what = f"{shape}; zeros {zeros}; bound {top:g}"
+        for follows in FOLLOWS:
+            draw = partial(cost_table, n, shape, zeros, top, follows)
+            yield f"cost, {follows}", what, n, 3, 1.0, None, draw
+        yield "cost, as a logarithm", what, n, 3, 1.0, None, lambda rng, draw=draw: as_logarithm(*draw(rng))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--reps", type=int, default=16)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     table = [["kind", "what", "n", "others", "epsilon", "mean", "std err or left", "covered"]]
-    kinds = (
-        ("event", EVENTS, event_table, EFFECT),
-        ("skewed", SKEWED, skewed_table, None),
-        ("follows the logarithm", LOGARITHMS, logarithm_table, None),
-        ("as a logarithm", LOGARITHMS, lambda *cell: as_logarithm(*logarithm_table(*cell)), None),
-    )
-    for kind, cells, draw, true in kinds:
-        for n, size, others, epsilon in cells:
-            found = [
-                judge(*draw(n, size, others, np.random.default_rng(seed)), epsilon, true, seed)
-                for seed in range(options.reps)
-            ]
-            ratio, error, covered = np.array(found, dtype=float).T
-            said = f"{int(covered.sum())} of {covered.size}"
-            table.append([kind, size, n, others, epsilon, f"{ratio.mean():.3g}", f"{np.median(error):.3g}", said])
-            print(*table[-1], flush=True)
+    for kind, what, n, others, epsilon, true, draw in cells():
+        found = [judge(*draw(np.random.default_rng(seed)), epsilon, true, seed) for seed in range(options.reps)]
+        ratio, error, covered = np.array(found).T
+        said = f"{np.nansum(covered):.0f} of {np.isfinite(covered).sum()}"
+        table.append([kind, what, n, others, epsilon, f"{ratio.mean():.3g}", f"{np.nanmedian(error):.3g}", said])
+        print(*table[-1], flush=True)
     for line in lost_parts():
         table.append(line)
         print(*line, flush=True)
