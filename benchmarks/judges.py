@@ -13,8 +13,9 @@ percentiles, from zero where values are not negative; ``wide`` times as wide in 
 records from a table with replacement. Errors and standard deviations are judged against the same records without
 privacy, intervals against the whole table (simulated: against a million rows).
 
-Every release is a line of build/judges-LABEL.jsonl; a run goes on where the last one ended. ``--summary`` makes
-benchmarks/results/judges.csv of two labels.
+Every release is a line of build/judges-LABEL.jsonl; a run goes on where the last one ended. ``--summary`` writes them
+to benchmarks/results/judges.csv in place of those of the same label, and to judges_doubt.csv how often columns are off
+that are said to be off with some probability.
 """
 
 import argparse
@@ -30,9 +31,12 @@ from pathlib import Path
 import numpy as np
 
 import graphveil as gv
+from graphveil.recovery.estimate import _replay
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "judges.csv"
+DOUBT_RESULTS = RESULTS.with_name("judges_doubt.csv")
+DOUBTS = [0.0, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0]
 DELTA = 1e-6
 FEW_LEVELS = 10
 LARGEST_INFLATION = 100.0  # of a variance by collinearity: beyond it the inverse to compare with is not determined
@@ -483,6 +487,7 @@ def judged(cell, seed):
         "n_eff": float(found.n_eff),
         "ratio": [round(float(r), 4) for r in ratio],
         "undetermined": [int(f) for f in found.undetermined],
+        "doubt": [round(float(d), 5) for d in _replay(model.release_).doubt],
         "unresolved": bool(found.unresolved),
         "reason": intervals.reason,
         "pairs": {},
@@ -600,34 +605,54 @@ def main():
     parser.add_argument("--open", action="store_true", help="only cells that constants may be chosen on")
     parser.add_argument("--sealed", action="store_true")
     parser.add_argument("--report", action="store_true", help="no releases, only the table")
-    parser.add_argument(
-        "--summary", nargs=2, metavar="LABEL", help="write benchmarks/results/judges.csv, before and after"
-    )
+    parser.add_argument("--summary", action="store_true", help="no releases, only the files in benchmarks/results")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     chosen = True if options.sealed else False if options.open else None
     path = ROOT / "build" / f"judges-{options.label}.jsonl"
     if options.summary:
-        return summarise(options.summary)
+        return summarise(options.label)
     if not options.report:
         run(options.label, options.reps, options.only, chosen)
     report(path, chosen)
     return 0
 
 
-def summarise(labels):
-    """Both labels beside each other, a line a cell and one a class of pairs."""
-    fields, table = None, []
-    for label in labels:
-        for row in report(ROOT / "build" / f"judges-{label}.jsonl"):
-            row = {"recipe": label} | {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}
-            fields = list(row)
-            table.append(row)
+def summarise(label):
+    """A line a cell, and one a range of stated probabilities."""
+    path = ROOT / "build" / f"judges-{label}.jsonl"
+    with RESULTS.open(newline="") as file:
+        table = [row for row in csv.DictReader(file) if row["recipe"] != label]
+    for row in report(path):
+        table.append({"recipe": label} | {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()})
     with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fields)
+        writer = csv.DictWriter(file, list(table[-1]))
         writer.writeheader()
         writer.writerows(table)
+    with DOUBT_RESULTS.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["sealed", "from", "to", "share of columns", "said", "wrong"])
+        writer.writerows(doubts(_lines(path)))
     return 0
+
+
+def doubts(lines):
+    """Of columns that are off with a probability in each range, as stated: how many there are, and how many are off.
+
+    Every release has the same weight, however many columns it has.
+    """
+    for sealed in (False, True):
+        chosen = [line for line in lines if line["sealed"] == sealed]
+        if not chosen:
+            continue
+        said, ratio = (np.concatenate([line[name] for line in chosen]) for name in ("doubt", "ratio"))
+        wrong = np.maximum(ratio, 1.0 / np.maximum(ratio, 1e-9)) > WRONG
+        weight = np.concatenate([np.full(len(line["doubt"]), 1.0 / len(line["doubt"])) for line in chosen])
+        for low, high in zip(DOUBTS[:-1], DOUBTS[1:], strict=True):
+            inside = (low <= said) & (said <= high if high == DOUBTS[-1] else said < high)
+            share = weight[inside].sum() / weight.sum()
+            means = [np.average(value[inside], weights=weight[inside]) for value in (said, wrong)]
+            yield [int(sealed), low, high, *(f"{value:.3g}" for value in (share, *means))]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil.recovery.hidden_tails import find_hidden_tails, hidden_tail_sd
+from graphveil.recovery.hidden_tails import chance_of_hidden_tail, find_hidden_tails, hidden_tail_sd
 
 ROWS = 1.0 / (10_000 * 0.25)  # share that noise hides of 10,000 rows at μ = 0.25
 
@@ -16,6 +16,16 @@ def test_what_is_missing_is_anything_up_to_what_noise_hides_at_the_bounds():
     missing = np.where(has_tail, generator.uniform(0.0, 20.0**2 * ROWS, has_tail.size), 0.0)
     (found,) = hidden_tail_sd(np.array([20.0**2]), ROWS, np.array([0.4]))
     assert found == pytest.approx(np.sqrt(np.mean(missing**2)), rel=0.01)
+
+
+@pytest.mark.parametrize("reach", [10.0, 30.0, 45.0])
+def test_how_likely_what_is_missing_puts_a_standard_deviation_off(reach):
+    """Of 40% of the columns a share between nothing and h, or all that there is, is missing."""
+    generator = np.random.default_rng(1)
+    has_tail = generator.random(400_000) < 0.4
+    missing = has_tail * generator.uniform(0.0, min(reach**2 * ROWS, 1.0), has_tail.size)
+    (found,) = chance_of_hidden_tail(np.array([reach**2]), ROWS, np.array([0.4]))
+    assert found == pytest.approx(np.mean(np.sqrt(1.0 + missing) > 1.2), abs=0.003)
 
 
 def test_no_more_is_missing_than_there_is_and_nothing_of_a_dense_column():

@@ -42,7 +42,7 @@ from graphveil.recovery.column_scales import (
     has_hardly_a_scale,
 )
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
-from graphveil.recovery.hidden_tails import hidden_tail_sd
+from graphveil.recovery.hidden_tails import chance_of_hidden_tail, hidden_tail_sd
 from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
 from graphveil.recovery.rare_events import (
@@ -97,8 +97,8 @@ class RoundState:
         Standard deviations of what clipping may have moved the mean by.
     fourth : (p,) array
         Fourth moments over squared second ones; 3 for a dense column.
-    undetermined : (p,) array of bool
-        Columns whose standard deviation may be off by more than a factor of 1.2.
+    doubt : (p,) array
+        Probabilities that standard deviations are off by more than a factor of 1.2.
     denoised : Denoised
         The last round.
     uneven : UnevenLoss
@@ -117,7 +117,7 @@ class RoundState:
     tail_sd: Vector
     shift: Vector
     fourth: Vector
-    undetermined: NDArray[np.bool_]
+    doubt: Vector
     noisy: Matrix
     back: Matrix
     noise: float
@@ -306,7 +306,8 @@ def _update_estimate(
     drowned = ~roomy & (PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance))
 
     events = likeness_to_events(columns, known, found.location, inputs.lattice.unit)
-    tail_sd = hidden_tail_sd(columns.reach(inputs.lattice.unit) / settled, inputs.hidden_rows, known.far)
+    tail = columns.reach(inputs.lattice.unit) / settled, inputs.hidden_rows, known.far
+    tail_sd, hidden = hidden_tail_sd(*tail), chance_of_hidden_tail(*tail)
     given, unsure = lost_covariances(left, events, tail_sd)
     unwhiten = np.where(roomy, left**-0.5, scale)[:, None] * back
     noisy = _unwhiten_noisy(whitened.noisy, unwhiten, known.variance, given, left, roomy)
@@ -334,7 +335,7 @@ def _update_estimate(
         # What was given back to the mean as if rows were Gaussian may be off by half of it.
         shift=np.hypot(mean_shift(np.diag(covariance), known.fourth, missing), found.unclipped / 2.0),
         fourth=known.fourth,
-        undetermined=(known.doubtful > PROTOCOL.doubt) | drowned,
+        doubt=np.where(drowned, 1.0, 1.0 - (1.0 - known.doubtful) * (1.0 - hidden)),
         noisy=noisy,
         back=np.asarray((given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)),
         noise=whitened.sd,

@@ -30,7 +30,7 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
     if vague.any():
         said.append(
             f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and so may "
-            f"regression coefficients; correlations are not affected: {_list_columns(release, vague)}. {_REMEDY}."
+            f"regression coefficients; the intervals account for this: {_list_columns(release, vague)}. {_REMEDY}."
         )
     if found.unresolved:
         said.append("Some directions lie within the noise; do not interpret partial correlations along them.")

@@ -248,7 +248,7 @@ def _estimate_adaptive(release: Release) -> Estimate:
         relative_sd=np.hypot(estimate.relative_sd, release.divisor_noise),
         tail_sd=estimate.tail_sd,
         fourth_moment=np.maximum(estimate.fourth * there, np.minimum(estimate.fourth, 3.0)),
-        undetermined=estimate.undetermined,
+        undetermined=estimate.doubt > PROTOCOL.doubt,
         hidden_tails=_hidden_tails(release, noisy.denoised, estimate.location, estimate.kurtosis),
         flat=estimate.denoised.flat,
         unresolved=estimate.denoised.unresolved,
