@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -623,8 +624,10 @@ def summarise(label):
     path = ROOT / "build" / f"judges-{label}.jsonl"
     with RESULTS.open(newline="") as file:
         table = [row for row in csv.DictReader(file) if row["recipe"] != label]
-    for row in report(path):
-        table.append({"recipe": label} | {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()})
+    table += [
+        {"recipe": label} | {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}
+        for row in report(path)
+    ]
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(table[-1]))
         writer.writeheader()
@@ -648,7 +651,7 @@ def doubts(lines):
         said, ratio = (np.concatenate([line[name] for line in chosen]) for name in ("doubt", "ratio"))
         wrong = np.maximum(ratio, 1.0 / np.maximum(ratio, 1e-9)) > WRONG
         weight = np.concatenate([np.full(len(line["doubt"]), 1.0 / len(line["doubt"])) for line in chosen])
-        for low, high in zip(DOUBTS[:-1], DOUBTS[1:], strict=True):
+        for low, high in pairwise(DOUBTS):
             inside = (low <= said) & (said <= high if high == DOUBTS[-1] else said < high)
             share = weight[inside].sum() / weight.sum()
             means = [np.average(value[inside], weights=weight[inside]) for value in (said, wrong)]

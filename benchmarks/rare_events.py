@@ -84,7 +84,7 @@ def as_logarithm(rows, low, high):
 
 
 def judge(rows, low, high, epsilon, true, seed):
-    """The coefficient over the true one, its standard error over it, and whether its interval covers; NaN if there is none."""
+    """The coefficient over the true one, its standard error over it, and whether its interval covers (NaN: none)."""
     rows = np.clip(rows, low, high)
     domain, budget = gv.Domain(bounds=(low, high)), gv.Budget(epsilon, 1e-6)
     made = gv.release(rows, domain=domain, budget=budget, random_state=seed)
