@@ -354,7 +354,7 @@
     show("release", false);
     if (job.state === "running") {
       byId("progress").value = Math.min(job.pass, 9.5);
-      byId("doing").textContent = job.pass ? `Pass ${job.pass} over the records, of about nine.` : "Opening the records.";
+      byId("doing").textContent = job.pass ? `Pass ${job.pass} over the records, of about seven.` : "Opening the records.";
       await new Promise((resolve) => { setTimeout(resolve, 200); });
       try { known.job = (await ask("job")).job; } catch (error) { fail("release", error); return; }
       watch();
