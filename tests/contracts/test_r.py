@@ -46,7 +46,8 @@ def test_the_file_holds_what_r_needs(estimate):
 @pytest.mark.nightly
 def test_r_finds_the_same_regression(estimate):
     if not has_packages():
-        pytest.skip(f"R with {', '.join(PACKAGES)} is not installed")
+        debian = " ".join(["r-base-core", *(f"r-cran-{name}" for name in PACKAGES)])
+        pytest.skip(f"no R with its packages is installed (apt-get install {debian})")
     ran = subprocess.run(["Rscript", str(SCRIPT), "estimate.json"], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     covariance = gv.recover(estimate).covariance
