@@ -189,9 +189,8 @@ def test_columns_that_add_up_to_one_are_named(judges):
     assert named >= RELEASES - 1
 
 
-@pytest.mark.parametrize("follows", ["a logarithm", "a line", "a step"])
-def test_coefficients_of_a_cost_are_covered_however_the_outcome_follows_it(follows):
-    """A cost within bounds 50 standard deviations away: of the first and the last kind, two of eight were covered."""
+def costs(follows):
+    """A cost within bounds 50 standard deviations away, and an outcome that follows it."""
 
     def draw(rng, n):
         age = rng.normal(size=n)
@@ -200,6 +199,22 @@ def test_coefficients_of_a_cost_are_covered_however_the_outcome_follows_it(follo
         others = rng.normal(size=(n, 3)) + 0.3 * age[:, None]
         return np.column_stack([age, cost, others, part + 0.3 * age + rng.normal(size=n)])
 
-    low, high = np.array([-5.0, 0.0, *[-6.0] * 3, -12.0]), np.array([5.0, 50_000.0, *[6.0] * 3, 25.0])
-    errors = regression_errors((draw, low, high), 20_000, range(6))
+    return draw, np.array([-5.0, 0.0, *[-6.0] * 3, -12.0]), np.array([5.0, 50_000.0, *[6.0] * 3, 25.0])
+
+
+@pytest.mark.parametrize("follows", ["a logarithm", "a line", "a step"])
+def test_coefficients_of_a_cost_are_covered_however_the_outcome_follows_it(follows):
+    """Of the first and the last kind, two of eight were covered."""
+    errors = regression_errors(costs(follows), 20_000, range(6))
     assert (np.abs(errors) < 1.96).all()
+
+
+def test_a_standard_deviation_that_a_hidden_tail_may_put_off_is_flagged():
+    """It was flagged in 6 of 16 releases, and comes out up to 1.2 times too small."""
+    flagged = []
+    for seed in range(RELEASES):
+        rows, found, _ = released(costs("a line"), 30_000, seed)
+        assert (off_by(rows, found)[~found.undetermined] < 1.2).all()
+        assert not np.delete(found.undetermined, 1).any()
+        flagged.append(found.undetermined[1])
+    assert np.mean(flagged) > 0.7
