@@ -620,13 +620,13 @@ def main():
 
 
 def summarise(label):
-    """A line a cell, and one a range of stated probabilities."""
+    """A line a sealed cell, and one a range of stated probabilities."""
     path = ROOT / "build" / f"judges-{label}.jsonl"
     with RESULTS.open(newline="") as file:
         table = [row for row in csv.DictReader(file) if row["recipe"] != label]
     table += [
         {"recipe": label} | {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}
-        for row in report(path)
+        for row in report(path, sealed=True)
     ]
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(table[-1]))
