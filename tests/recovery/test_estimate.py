@@ -9,9 +9,7 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery import adaptive_protocol, estimate
-from graphveil.recovery.adaptive_protocol import _floor_spectrum_at_noise
 from graphveil.recovery.clipping_radius import choose_radius, norm_edges
-from graphveil.recovery.parameters import PROTOCOL
 from graphveil.spec.queries import CellCounts, ClippedTail, Moments, NormCounts
 from graphveil.spec.row_space import RowSpace
 from helpers.exact_sums import asked
@@ -263,27 +261,6 @@ def test_an_even_loss_may_be_larger_but_not_nearly_everything():
         assert even.value <= all_feared.value or even.kept > 0.7 > all_feared.kept
         assert even.kept > 0.7 or even.value == all_feared.value
     assert choose_radius(counts, 1e-9, edges, 20, 3e-3, 0.3).value < choose_radius(counts, 1e-9, edges, 20, 3e-3).value
-
-
-def test_two_blurred_columns_do_not_look_like_one():
-    """Correlation 0.97 of two columns whose noise is 15%, or that lost most; of four that are known well, 0.9 stays."""
-    covariance = np.kron(np.eye(3), [[1.0, 0.9], [0.9, 1.0]])
-    covariance[:2, :2] = [[1.0, 0.97], [0.97, 1.0]]
-    units = np.array([1e-3, 1e3, 1.0, 1.0, 1.0, 1.0])
-    covariance *= np.outer(units, units)
-    nothing, blurred, lost = np.zeros(6), np.full(6, 0.02), np.zeros(6)
-    blurred[:2], lost[:2] = 0.15, 0.9
-    beyond = PROTOCOL.sharpest * np.sqrt(0.15**2 - 0.02**2)
-    for blur, missing, least in (
-        (blurred, nothing, beyond),
-        (np.full(6, 0.02), lost, 0.9 * PROTOCOL.lost_correlation / 2.0),
-    ):
-        found = _floor_spectrum_at_noise(covariance, blur, missing)
-        np.testing.assert_allclose(np.diag(found), np.diag(covariance), rtol=1e-12)
-        assert least > 0.03  # the smaller eigenvalue of the two; the larger one is 1.97
-        np.testing.assert_allclose(found[0, 1], (1.97 - least) / (1.97 + least), rtol=1e-9)
-        np.testing.assert_allclose(found[2:, 2:], covariance[2:, 2:], rtol=1e-9, atol=1e-9)
-    assert _floor_spectrum_at_noise(covariance, np.full(6, 0.15), nothing) is covariance
 
 
 def test_a_release_of_another_protocol_is_refused():

@@ -24,7 +24,6 @@ The reasons for its steps (measured: ``docs/accuracy.md``):
 """
 
 from collections.abc import Generator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,6 +56,7 @@ from graphveil.recovery.rare_events import (
     single_errors,
 )
 from graphveil.recovery.shrinkage import Denoised, denoise, positive_upward_biased
+from graphveil.recovery.uncertain_directions import raise_uncertain_directions
 from graphveil.recovery.uneven_loss import UnevenLoss
 from graphveil.recovery.whitened_moments import WhitenedMoments, diagonal_of
 from graphveil.released.answers import Answer
@@ -302,7 +302,7 @@ def _update_estimate(
         again = np.sqrt(settled / np.diag(covariance))
         covariance = covariance * again[:, None] * again
     if last:
-        covariance = _floor_spectrum_at_noise(covariance, noise / variance, missing)
+        covariance = raise_uncertain_directions(covariance, noise / variance, missing)
     drowned = ~roomy & (PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance))
 
     events = likeness_to_events(columns, known, found.location, inputs.lattice.unit)
@@ -422,26 +422,6 @@ def _give_back_along_axes(covariance: Matrix, found: WhitenedMoments, seen: Vect
     grown = np.where((gap > 0.0) & ~roomy, np.maximum(gap - noise / np.maximum(gap, 1e-300), 0.0), 0.0) / full
     axes = np.eye(p) + (found.back * (np.sqrt(1.0 + grown) - 1.0)) @ forth
     return np.asarray(axes @ covariance @ axes.T)
-
-
-def _floor_spectrum_at_noise(covariance: Matrix, blur: Vector, missing: Vector) -> Matrix:
-    """Correlations whose spectrum does not fall below what is unsure of some columns more than of most.
-
-    Of a rare column clipping leaves little, of which ``blur`` is the relative noise; brought back to its variance, its
-    correlations are as noisy, and what is ``missing`` of it may be correlated otherwise: two such columns may look like
-    one. What is common to all columns was denoised.
-    """
-    beyond = np.sqrt(np.maximum(blur**2 - np.median(blur) ** 2, 0.0))
-    least = np.hypot(PROTOCOL.sharpest * beyond, PROTOCOL.lost_correlation / 2.0 * missing)
-    sd = np.sqrt(np.diag(covariance))
-    correlation = covariance / np.outer(sd, sd)
-    with suppress(np.linalg.LinAlgError):
-        np.linalg.cholesky(correlation - np.diag(least))
-        return covariance  # every direction is above its noise
-    values, vectors = np.linalg.eigh(correlation)
-    found = (vectors * np.maximum(values, vectors.T**2 @ least)) @ vectors.T
-    sd = sd / np.sqrt(np.diag(found))
-    return np.asarray(found * np.outer(sd, sd))
 
 
 def _symmetric(matrix: Matrix) -> Matrix:

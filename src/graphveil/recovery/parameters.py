@@ -192,9 +192,6 @@ class ProtocolParameters:
         with 0.03 twice as many wrong ones are not flagged, with 0.003 one column in ten is flagged unnecessarily.
     least_variance : float
         A variance is used only if it exceeds this many standard deviations of its noise. Old.
-    sharpest : float
-        No eigenvalue of the correlations is assumed to be below this many times the excess noise of the noisiest
-        columns. Old.
     lost_correlation : float
         Standard deviation of the difference in correlation between clipped and kept parts. Open.
     constant : float
@@ -237,7 +234,6 @@ class ProtocolParameters:
     earlier_crudeness: float = 0.5
     doubt: float = 0.01
     least_variance: float = 3.0
-    sharpest: float = 1.25
     lost_correlation: float = 0.2
     constant: float = 1.0
     radius: RadiusParameters = RadiusParameters()
