@@ -63,21 +63,19 @@ from graphveil.released.answers import Answer
 from graphveil.spec.quantization import MAX_SQUARE
 from graphveil.spec.queries import ClippedTail, Moments, NormCounts, RowMap
 
-__all__ = ["RoundState", "adaptive_rounds", "recall", "remember"]
+__all__ = ["Conclusion", "adaptive_rounds", "recall", "remember"]
 
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
 
 
 @dataclass(frozen=True)
-class RoundState:
-    """What the protocol knows, in scaled units.
+class Conclusion:
+    """What the protocol knows in the end, in scaled units.
 
     Attributes
     ----------
     covariance : (p, p) array
     location : (p,) array
-    columns : Columns
-        What is known of each column's variance in advance.
     noisy, back : (p, p) arrays
         The covariance before denoising: the true one plus ``back`` E ``back``', where E is a symmetric Gaussian matrix
         with standard deviation ``noise`` on the diagonal and ``noise``/√2 off it.
@@ -87,8 +85,6 @@ class RoundState:
         otherwise than what it left, and rare events that meet are few.
     kurtosis : float
         Sampling noise of second moments has this many times the variance of Gaussian rows'.
-    feared : float
-        Share of what clipping takes that may be missing from some columns more than from others.
     relative_sd : (p,) array
         Standard deviations of the logarithms of the variances.
     tail_sd : (p,) array
@@ -112,7 +108,6 @@ class RoundState:
 
     covariance: Matrix
     location: Vector
-    columns: Columns
     relative_sd: Vector
     tail_sd: Vector
     shift: Vector
@@ -123,15 +118,14 @@ class RoundState:
     noise: float
     single: Matrix
     kurtosis: float
-    feared: float
     denoised: Denoised
     uneven: UnevenLoss
     unwhiten: Matrix
     meeting: Matrix
 
 
-def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], RoundState]:
-    """Ask, and return an :class:`RoundState` in the end."""
+def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], Conclusion]:
+    """Ask, and return a :class:`Conclusion` in the end."""
     p, unit = inputs.n_features, inputs.lattice.unit
     columns, left = yield from column_rounds(inputs)
     prior = variance_prior(columns.variance, columns.sd)
@@ -177,8 +171,10 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
             columns = columns.recentred(round_.location - columns.location, round_.location_sd)
             prior = variance_prior(columns.variance, columns.sd)
         known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), views)
-        estimate = _update_estimate(inputs, columns, round_, known, radius, roomy, first=first, last=last)
-        if first and not last and inputs.has_bounds and not inputs.centred:
+        estimate = _estimate_round(inputs, round_, known, radius, roomy, first=first, last=last)
+        if last:
+            break
+        if first and inputs.has_bounds and not inputs.centred:
             bulk, spent = yield from count_bulk(inputs, known.relative_sd > PROTOCOL.drowned, columns.there)
             left -= spent
             estimate = _look_at_bulk(estimate, bulk)
@@ -188,21 +184,21 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
             events = likeness_to_events(columns, known, estimate.location, unit)
             covariance, roomy = make_room(covariance, known, radius, events)
         location, whiten = estimate.location, _principal_whitening(covariance, least, roomy)
-        feared = estimate.feared
-    return estimate
+        feared = 1.0 if first else _feared_loss(radius, known)
+    return _conclude(inputs, columns, round_, known, radius, roomy, estimate)
 
 
 # A release is mostly recovered as soon as it is made: what its answers led to is kept, for the last one.
-_last: tuple[ProtocolInputs, list[Answer], RoundState] | None = None
+_last: tuple[ProtocolInputs, list[Answer], Conclusion] | None = None
 
 
-def remember(inputs: ProtocolInputs, answers: list[Answer], state: RoundState) -> None:
+def remember(inputs: ProtocolInputs, answers: list[Answer], state: Conclusion) -> None:
     """Keep what these answers led to, until another release is made."""
     global _last  # noqa: PLW0603 - a cache of one
     _last = inputs, answers, state
 
 
-def recall(inputs: ProtocolInputs, answers: list[Answer]) -> RoundState | None:
+def recall(inputs: ProtocolInputs, answers: list[Answer]) -> Conclusion | None:
     """What the protocol concludes from these very answers, if they are those of the last release that was made here."""
     if _last is None:
         return None
@@ -239,14 +235,6 @@ def _questions(inputs: ProtocolInputs, row_map: RowMap, radius: Radius, share: f
     return [(moments, share - excess), (ClippedTail(row_map, radius.value, outer), excess)]
 
 
-def _look_at_bulk(estimate: RoundState, bulk: Bulk) -> RoundState:
-    """An estimate whose next round looks at drowned columns where nearly all of their rows lie."""
-    found = bulk.half**2 < np.diag(estimate.covariance)
-    covariance = np.where(found[:, None] | found, 0.0, estimate.covariance)
-    covariance[found, found] = bulk.half[found] ** 2
-    return replace(estimate, covariance=covariance, location=np.where(found, bulk.middle, estimate.location))
-
-
 @dataclass(frozen=True)
 class _DenoisedRound:
     """A round's second moments in whitened coordinates, with what all columns lost alike given back to all directions.
@@ -270,9 +258,37 @@ class _DenoisedRound:
     result: Denoised
 
 
-def _update_estimate(
+@dataclass(frozen=True)
+class _RoundEstimate:
+    """What a round makes of mean and covariance.
+
+    Attributes
+    ----------
+    covariance : (p, p) array
+    location : (p,) array
+    denoised : _DenoisedRound
+    settled, left : (p,) arrays
+        The variances, and what clipping left of them.
+    missing : (p,) array
+        Shares of them that the round does not have.
+    scale : (p,) array
+        What standard deviations were multiplied by to bring them to the variances.
+    drowned : (p,) array of bool
+        Columns whose variance is within its noise.
+    """
+
+    covariance: Matrix
+    location: Vector
+    denoised: _DenoisedRound
+    settled: Vector
+    left: Vector
+    missing: Vector
+    scale: Vector
+    drowned: NDArray[np.bool_]
+
+
+def _estimate_round(
     inputs: ProtocolInputs,
-    columns: Columns,
     found: WhitenedMoments,
     known: VariancePosterior,
     radius: Radius,
@@ -280,71 +296,91 @@ def _update_estimate(
     *,
     first: bool,
     last: bool,
-) -> RoundState:
+) -> _RoundEstimate:
     """From the noisy moments of whitened rows, and what is known of the variances then, to a new estimate."""
-    p, n, back = inputs.n_features, inputs.n_sampled, found.back
+    back, view = found.back, found.view
     whitened = _denoise_round(inputs, found, known, radius, roomy, first=first, last=last)
     unseen = radius.reach.size == 1  # no norms were released, and nothing is known about clipped rows: bias upwards
     settled, left = known.variance if last else known.scale, known.left
     if unseen:
-        settled, left = positive_upward_biased(known.variance, PROTOCOL.blind_noise * found.view.sd), np.ones(p)
+        settled, left = positive_upward_biased(known.variance, PROTOCOL.blind_noise * view.sd), np.ones(left.size)
+    own = view.variance / (1.0 - known.common)
+    if whitened.lost is not None:
+        own = own + diagonal_of(back, whitened.lost)
     # Of a column that was given room the round's own variance has much noise: what was settled on says more.
-    seen = np.where(roomy, left, diagonal_of(back, whitened.noisy) / known.variance)
-    missing = np.clip(1.0 - seen, 0.0, 1.0)
+    missing = np.clip(1.0 - np.where(roomy, left, own / known.variance), 0.0, 1.0)
 
     covariance = back @ whitened.matrix @ back.T
-    variance, noise = np.diag(covariance), whitened.sd * found.view.scale
+    variance, noise = np.diag(covariance), whitened.sd * view.scale
     scale = np.sqrt(settled / variance)
     covariance = covariance * scale[:, None] * scale
     if found.tail is not None:
-        own = (1.0 - known.common) * np.diag(whitened.matrix)
-        covariance = _give_back_along_axes(covariance, found, own, roomy)
+        seen = (1.0 - known.common) * np.diag(whitened.matrix)
+        covariance = _give_back_along_axes(covariance, found, seen, roomy)
         again = np.sqrt(settled / np.diag(covariance))
         covariance = covariance * again[:, None] * again
     if last:
         covariance = raise_uncertain_directions(covariance, noise / variance, missing)
     drowned = ~roomy & (PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance))
+    return _RoundEstimate(_symmetric(covariance), found.location, whitened, settled, left, missing, scale, drowned)
 
-    events = likeness_to_events(columns, known, found.location, inputs.lattice.unit)
-    tail = columns.reach(inputs.lattice.unit) / settled, inputs.hidden_rows, known.far
+
+def _look_at_bulk(estimate: _RoundEstimate, bulk: Bulk) -> _RoundEstimate:
+    """An estimate whose next round looks at drowned columns where nearly all of their rows lie."""
+    found = bulk.half**2 < np.diag(estimate.covariance)
+    covariance = np.where(found[:, None] | found, 0.0, estimate.covariance)
+    covariance[found, found] = bulk.half[found] ** 2
+    return replace(estimate, covariance=covariance, location=np.where(found, bulk.middle, estimate.location))
+
+
+def _conclude(
+    inputs: ProtocolInputs,
+    columns: Columns,
+    found: WhitenedMoments,
+    known: VariancePosterior,
+    radius: Radius,
+    roomy: NDArray[np.bool_],
+    estimate: _RoundEstimate,
+) -> Conclusion:
+    """What the last round's estimate may be off by, and what clipping took beside the rows of rare events."""
+    p, n, unit = inputs.n_features, inputs.n_sampled, inputs.lattice.unit
+    covariance, left, missing, whitened = estimate.covariance, estimate.left, estimate.missing, estimate.denoised
+    events = likeness_to_events(columns, known, found.location, unit)
+    tail = columns.reach(unit) / estimate.settled, inputs.hidden_rows, known.far
     tail_sd, hidden = hidden_tail_sd(*tail), chance_of_hidden_tail(*tail)
     given, unsure = lost_covariances(left, events, tail_sd)
-    unwhiten = np.where(roomy, left**-0.5, scale)[:, None] * back
+    unwhiten = np.where(roomy, left**-0.5, estimate.scale)[:, None] * found.back
     noisy = _unwhiten_noisy(whitened.noisy, unwhiten, known.variance, given, left, roomy)
     of_lost = errors_of_lost(covariance, unsure)
     single = of_lost + single_errors(covariance, known.fourth, missing, n)
     # The fourth moment of n Gaussian records has the variance 24/n.
     meeting = single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), n)
     meeting = of_lost + UNCANCELLED * meeting
-    relative_sd = known.relative_sd
-    if last:
-        beside, beside_sd = lost_beside(covariance, given, left, events)
-        relative_sd = np.hypot(relative_sd, np.log(settled / known.variance))
-        relative_sd = np.hypot(relative_sd, np.diag(beside_sd) / np.diag(covariance))
-        grown = np.sqrt(1.0 + np.diag(beside) / np.diag(covariance))
-        covariance, noisy = covariance * grown[:, None] * grown, noisy + beside
-        beside_sd **= 2
-        np.fill_diagonal(beside_sd, 0.0)
-        single, meeting = single + beside_sd, meeting + beside_sd
-    return RoundState(
+
+    beside, beside_sd = lost_beside(covariance, given, left, events)
+    relative_sd = np.hypot(known.relative_sd, np.log(estimate.settled / known.variance))
+    relative_sd = np.hypot(relative_sd, np.diag(beside_sd) / np.diag(covariance))
+    grown = np.sqrt(1.0 + np.diag(beside) / np.diag(covariance))
+    covariance, noisy = covariance * grown[:, None] * grown, noisy + beside
+    beside_sd **= 2
+    np.fill_diagonal(beside_sd, 0.0)
+    return Conclusion(
         covariance=_symmetric(covariance),
         location=found.location,
-        columns=columns,
         relative_sd=relative_sd,
         tail_sd=tail_sd,
         # What was given back to the mean as if rows were Gaussian may be off by half of it.
         shift=np.hypot(mean_shift(np.diag(covariance), known.fourth, missing), found.unclipped / 2.0),
         fourth=known.fourth,
-        doubt=np.where(drowned, 1.0, 1.0 - (1.0 - known.doubtful) * (1.0 - hidden)),
+        doubt=np.where(estimate.drowned, 1.0, 1.0 - (1.0 - known.doubtful) * (1.0 - hidden)),
         noisy=noisy,
         back=np.asarray((given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)),
         noise=whitened.sd,
-        single=single,
+        single=single + beside_sd,
         kurtosis=min(radius.kurtosis, 1.0) + max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0),
-        feared=1.0 if first else _feared_loss(radius, known),
         denoised=whitened.result,
         uneven=_uneven_loss(radius, found, whitened.lost, float(missing.mean())),
-        meeting=meeting,
+        meeting=meeting + beside_sd,
         unwhiten=np.where(roomy, np.sqrt(known.variance / found.view.scale), 1.0)[:, None] * unwhiten,
     )
 
@@ -415,13 +451,15 @@ def _give_back_along_axes(covariance: Matrix, found: WhitenedMoments, seen: Vect
     little of either. ``seen`` is what the round has along each axis.
     """
     assert found.tail is not None
-    p, view, forth = seen.size, found.view, np.asarray(np.linalg.inv(found.back), dtype=np.float64)
-    full = diagonal_of(forth, covariance)
+    p, view = seen.size, found.view
+    full = diagonal_of(found.forth, covariance)
     gap = np.diag(found.tail) - (full - seen) * view.within / max(view.lost, 1e-9)
     noise = 2.0 * np.log(max(p, 2)) * found.tail_sd**2  # of p axes without a gap, none is expected to show a larger one
-    grown = np.where((gap > 0.0) & ~roomy, np.maximum(gap - noise / np.maximum(gap, 1e-300), 0.0), 0.0) / full
-    axes = np.eye(p) + (found.back * (np.sqrt(1.0 + grown) - 1.0)) @ forth
-    return np.asarray(axes @ covariance @ axes.T)
+    grown = np.maximum(gap - noise / np.maximum(gap, 1e-300), 0.0) / full
+    few = np.flatnonzero((gap > 0.0) & ~roomy & (grown > 0.0))
+    along = found.back[:, few] * (np.sqrt(1.0 + grown[few]) - 1.0)
+    covariance = covariance + along @ (found.forth[few] @ covariance)
+    return np.asarray(covariance + (covariance @ found.forth[few].T) @ along.T)
 
 
 def _symmetric(matrix: Matrix) -> Matrix:

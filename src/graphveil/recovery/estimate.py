@@ -13,7 +13,7 @@ from graphveil._packages import import_package
 from graphveil._threads import blas_threads_for
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
-from graphveil.recovery.adaptive_protocol import RoundState, adaptive_rounds, recall
+from graphveil.recovery.adaptive_protocol import Conclusion, adaptive_rounds, recall
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.diagnostics import warnings_for
 from graphveil.recovery.edge_intervals import EdgeIntervals
@@ -356,7 +356,7 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
     )
 
 
-def _kurtosis(release: Release, estimate: RoundState) -> float:
+def _kurtosis(release: Release, estimate: Conclusion) -> float:
     """What sampling noise is multiplied by: by how much norms of rows vary more than those of Gaussian rows.
 
     Not less than 1 with categories: the squares of an indicator hardly vary, but its products with other columns do.
@@ -412,7 +412,7 @@ def _is_same_query(asked: Query, recorded: Query) -> bool:
     return type(asked) is type(recorded) and sizes[0] == sizes[1]
 
 
-def _replay(release: Release) -> RoundState:
+def _replay(release: Release) -> Conclusion:
     """Run the protocol on recorded answers."""
     domain, mu, answers = release.domain, release.event.mu, list(release.answers)
     if release.versions.get("recipe") != PROTOCOL.version:

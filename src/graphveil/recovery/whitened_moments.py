@@ -28,8 +28,8 @@ class WhitenedMoments:
         Second moments about the mean.
     sd, spread : float and (p, p) array
         Their noise: ``sd`` times a symmetric Gaussian matrix, between two roots of ``spread``.
-    back : (p, p) array
-        From whitened coordinates to those of the columns, in scaled units.
+    back, forth : (p, p) arrays
+        From whitened coordinates to those of the columns, in scaled units, and there.
     location : (p,) array
         The mean in these.
     location_sd, unclipped : (p,) arrays
@@ -46,6 +46,7 @@ class WhitenedMoments:
     sd: float
     spread: Vector
     back: Vector
+    forth: Vector
     location: Vector
     location_sd: Vector
     unclipped: Vector
@@ -66,13 +67,13 @@ class WhitenedMoments:
         moments, query = answers[0], answers[0].query
         assert isinstance(query, Moments)
         assert query.row_map is not None
-        back = query.row_map.inverse(unit).T
+        back, forth = query.row_map.inverse(unit).T, query.row_map.matrix.T / unit
         middle = query.row_map.centre * unit
         layout = MomentLayout(p, None if inputs.centred else Constant())
         lattice = query.lattice(p)
         constant = lattice.constant * lattice.unit
         full = layout.refined(moments.values, constant**2)
-        noisy, sd, spread = full[:p, :p], moments.sd("diagonal"), np.eye(p)
+        noisy, sd, away = full[:p, :p], moments.sd("diagonal"), 0.0
         offset, unclipped, location_sd = np.zeros((3, p))
         if not inputs.centred:
             mean, mean_sd = full[:p, p] / constant, moments.sd("off_diagonal") / constant
@@ -87,17 +88,19 @@ class WhitenedMoments:
             noisy = noisy - np.outer(offset, offset) + np.diag((trust * mean_sd) ** 2)
             # A mean that is not near zero brings noise of its own: where that of second moments and mean together is
             # E, M - mm' has JEJ' with J = (I, -m).
-            spread = spread + 2.0 * (mean_sd / sd) ** 2 * np.outer(offset, offset)
+            away = 2.0 * (mean_sd / sd) ** 2
         location = middle + back @ offset / columns.there
         if blind:
             variance = np.maximum(np.diag(noisy), sd)
             true_offset, true_variance = unclip_moments(offset, variance, radius.value)
             unclipped = back @ (true_offset - offset) / columns.there
-            location, back = location + unclipped, back * np.sqrt(true_variance / variance)
+            longer = np.sqrt(true_variance / variance)
+            location, back, forth = location + unclipped, back * longer, forth / longer[:, None]
+        spread, scale = np.eye(p) + away * np.outer(offset, offset), np.sum(back**2, axis=1)
         view = RoundView(
             variance=diagonal_of(back, noisy),
-            sd=sd * diagonal_of(back, spread),
-            scale=diagonal_of(back, np.eye(p)),
+            sd=sd * (scale + away * (back @ offset) ** 2),
+            scale=scale,
             radius=radius.value,
             typical=radius.typical,
             gaussian=radius.gaussian,
@@ -114,8 +117,8 @@ class WhitenedMoments:
                 excess=diagonal_of(back, tail),
                 excess_sd=tail_sd * view.scale,
             )
-            return cls(noisy, sd, spread, back, location, location_sd, unclipped, view, blind, tail, tail_sd)
-        return cls(noisy, sd, spread, back, location, location_sd, unclipped, view, blind)
+            return cls(noisy, sd, spread, back, forth, location, location_sd, unclipped, view, blind, tail, tail_sd)
+        return cls(noisy, sd, spread, back, forth, location, location_sd, unclipped, view, blind)
 
 
 def diagonal_of(back: Vector, matrix: Vector) -> Vector:
