@@ -190,8 +190,8 @@ def settle_variances(
         log_v = np.log(np.maximum(variance, 0.0) + 5.0 * sd)[:, None] + np.linspace(np.log(1e-3), 0.0, 200)
         log_weight = np.interp(log_v, *prior) + _log_fit(variance[:, None], np.exp(log_v), sd[:, None])
         weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-        dense, nothing_lost, near = np.full(variance.size, 3.0), np.ones(variance.size), np.zeros(variance.size)
-        return _summary(np.exp(log_v), weight, dense, nothing_lost, near, 0.0, np.zeros(len(_EVEN)))
+        grid, dense = [(log_v[:, None, None], weight[:, None, None])], np.zeros((variance.size, 1))
+        return _summary(grid, dense, np.full(variance.size, np.inf), weight.sum(axis=1), 0.0, np.zeros(len(_EVEN)))
     last = views[-1]
     farthest = float(np.max(reach / last.scale, where=np.isfinite(sd), initial=1.0))
     octaves = 2.0 ** np.arange(1, 1 + int(np.clip(np.ceil(np.log2(2.0 * farthest)), 1, _MOST_OCTAVES)))
@@ -211,7 +211,7 @@ def settle_variances(
     )
     common = np.exp(evidence - evidence.max())
     common /= common.sum()
-    weights, seen, near = [], np.zeros(variance.size), np.zeros(variance.size)
+    seen, near = np.zeros((2, variance.size))
     for part, (weight, _, by_distance), of_part, share in zip(_EVEN, sums, chances, common, strict=True):
         mixed = sum(
             of_rate * chance / (by_distance * chance).sum(axis=1, keepdims=True)
@@ -221,28 +221,16 @@ def settle_variances(
         np.multiply(weight, np.broadcast_to(mixed, by_distance.shape)[:, None, :, None], out=weight)
         near += weight[:, :, 0].sum(axis=(1, 2))
         seen += (weight.sum(axis=(2, 3)) * _left(last)[0]).sum(axis=1) / (1.0 - last.common_loss(part))
-        weights.append(weight.reshape(variance.size, -1))
-    v = np.concatenate([values.reshape(variance.size, -1) for values, _, _ in cells], axis=1)
-    distance = np.broadcast_to((squares * last.scale[:, None])[:, None, :, None], cells[0][0].shape)
-    distance = np.tile(distance.reshape(variance.size, -1), (1, len(cells)))
-    weight = np.concatenate(weights, axis=1)
-    del cells, sums, weights  # of hundreds of columns they are larger than all matrices
-    distance /= v
-    np.maximum(distance, 3.0, out=distance)
-    distance *= weight
-    total = weight.sum(axis=1)
-    fourth = distance.sum(axis=1) / total
-    left = np.clip(seen / (weight * v).sum(axis=1), _LEAST_LEFT, 1.0)
-    del distance
+    grid = [(log_v, weight) for (log_v, _, _), (weight, _, _) in zip(cells, sums, strict=True)]
     by_part = common.sum(axis=1)
     lost = float(by_part @ [last.common_loss(part) for part in _EVEN])
-    return _summary(v, weight, fourth, left, np.clip(1.0 - near / total, 0.0, 1.0), lost, by_part)
+    return _summary(grid, squares * last.scale[:, None], seen, near, lost, by_part)
 
 
 def _cells(
     variance: Vector, sd: Vector, prior: Prior, reach: Vector, views: list[RoundView], squares: Vector, part: float
 ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-    """Values of v, their log weights without the prior of D, and which D are possible: columns × left × D × rest."""
+    """Values of log v, log weights without the prior of D, and which D are possible: columns × left × D × rest."""
     last = views[-1]
     left, left_log = _left(last)
     distance = squares * last.scale[:, None]
@@ -257,7 +245,8 @@ def _cells(
         # Where hardly anything is left, a law of losses is not off by more than a factor of e.
         factor = np.exp(PROTOCOL.crudeness * np.minimum(1.0 / share - 1.0, 6.0)[..., None] * crude) / share[..., None]
         v = left[:, :, None, None] / (1.0 - common) * factor[:, None]
-        log_weight = np.interp(np.log(v), *prior)
+        log_v = np.log(v)
+        log_weight = np.interp(log_v, *prior)
         log_weight += left_log[:, :, None, None]
         log_weight += crude_log
         log_weight += _log_seen(variance, sd, v, np.ones_like(squares), np.zeros_like(squares))
@@ -272,7 +261,7 @@ def _cells(
             log_weight += _log_seen(last.excess, last.excess_sd, v, taken, 2.0 * PROTOCOL.crudeness * taken)
         np.copyto(log_weight, -np.inf, where=~within[:, None, :, None] | (v > least))
         logs.append(log_weight)
-        values.append(v)
+        values.append(log_v)
     log_weight = np.concatenate(logs, axis=3)
     return np.concatenate(values, axis=3), log_weight, np.isfinite(log_weight).any(axis=(1, 3))
 
@@ -344,22 +333,40 @@ def _log_normal(score: Vector) -> Vector:
 
 
 def _summary(
-    v: Vector, weight: Vector, fourth: Vector, left: Vector, far: Vector, common: float, by_part: Vector
+    grid: list[tuple[Vector, Vector]], distance: Vector, seen: Vector, near: Vector, common: float, by_part: Vector
 ) -> VariancePosterior:
-    weight = weight / weight.sum(axis=1, keepdims=True)
-    log_v = np.log(v)
-    best = (weight * v**2).sum(axis=1) / (weight * v).sum(axis=1)
-    mean = (weight * log_v).sum(axis=1)
-    spread = np.sqrt((weight * (log_v - mean[:, None]) ** 2).sum(axis=1))
-    off = np.abs(log_v - np.log(best)[:, None]) > 2.0 * np.log(TOLERATED)
+    """Of log v and its weights (columns × left × D × rest), and the squared distances D² (columns × D).
+
+    ``seen`` and ``near`` are sums of the weights times what the last round has, and of those of dense columns.
+    """
+    by_v, by_square, by_log, fourth, total = np.zeros((5, near.size))
+    for log_v, weight in grid:
+        v = np.exp(log_v)
+        weighed = weight * v
+        total += weight.sum(axis=(1, 2, 3))
+        by_v += weighed.sum(axis=(1, 2, 3))
+        by_square += np.einsum("ijkl,ijkl->i", weighed, v)
+        by_log += np.einsum("ijkl,ijkl->i", weight, log_v)
+        np.divide(distance[:, None, :, None], v, out=v)
+        np.maximum(v, 3.0, out=v)
+        fourth += np.einsum("ijkl,ijkl->i", weight, v)
+    best, mean = by_square / by_v, by_log / total
+    spread, doubtful = np.zeros((2, near.size))
+    for log_v, weight in grid:
+        away = log_v - mean[:, None, None, None]
+        off = np.abs(away + (mean - np.log(best))[:, None, None, None]) > 2.0 * np.log(TOLERATED)
+        doubtful += np.sum(weight, axis=(1, 2, 3), where=off)
+        away *= away
+        spread += np.einsum("ijkl,ijkl->i", away, weight)
+    spread = np.sqrt(spread / total)
     return VariancePosterior(
         variance=best,
         scale=np.exp(mean + spread),
         relative_sd=np.hypot(spread, 2.0 * PROTOCOL.crudeness * common),
-        doubtful=(weight * off).sum(axis=1),
-        fourth=fourth,
-        left=left,
-        far=far,
+        doubtful=doubtful / total,
+        fourth=fourth / total,
+        left=np.clip(seen / by_v, _LEAST_LEFT, 1.0),
+        far=np.clip(1.0 - near / total, 0.0, 1.0),
         common=common,
         part=float(by_part @ _EVEN),
         even=float(by_part[np.array(_EVEN) > 0.66].sum()),

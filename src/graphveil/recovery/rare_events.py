@@ -60,7 +60,8 @@ def make_room(
     ordinary = min(radius.value**2, PROTOCOL.room * known.fourth.size)
     room = max(ordinary - radius.typical**2, _DENSE_FOURTH)
     roomy = (events > 0.5) & (known.left < 0.5) & (known.fourth > room) & (known.relative_sd < PROTOCOL.drowned)
-    roomy &= np.diag(np.linalg.inv(covariance)) * np.diag(covariance) < 1.0 / (1.0 - PROTOCOL.most_explained)
+    if roomy.any():
+        roomy &= np.diag(np.linalg.inv(covariance)) * np.diag(covariance) < 1.0 / (1.0 - PROTOCOL.most_explained)
     if roomy.all():  # no other column has anything to do with them
         roomy = ~roomy
     return covariance + np.diag(np.where(roomy, known.fourth / room - 1.0, 0.0) * np.diag(covariance)), roomy
