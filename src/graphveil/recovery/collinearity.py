@@ -3,6 +3,10 @@
 A direction u of the standardised columns has the noisy variance u'Yu, whose noise has a known distribution. If u'Yu is
 below its noise, and the noise is small against 1, the columns of u are collinear rather than poorly known: they add up
 to a constant, as the indicators of all levels of a category do.
+
+Two categories make two such directions of about the same variance, and eigenvectors mix them in any way. What does not
+depend on that is the projection P onto all of these directions together: it links columns i and j, by P_ij, if and only
+if they are collinear through the same ones.
 """
 
 import numpy as np
@@ -17,16 +21,25 @@ _PART = 0.2  # of the largest weight: columns with less have nothing to do with 
 
 
 def collinear_columns(noisy: NoisyCovariance) -> tuple[tuple[int, ...], ...]:
-    """Numbers of the columns of each direction that may be constant, fewest columns first."""
+    """Numbers of the columns of each group that is collinear, smallest groups first."""
+    from scipy.sparse.csgraph import connected_components
+
     scale = 1.0 / np.sqrt(np.diag(noisy.denoised))
     matrix = noisy.matrix * np.outer(scale, scale)
     values, vectors = np.linalg.eigh(matrix)
-    groups = []
-    for value, vector in zip(values, vectors.T, strict=True):
+    constant = np.zeros(len(values), dtype=bool)
+    for number, (value, vector) in enumerate(zip(values, vectors.T, strict=True)):
         user = scale * vector
         privacy = [sd**2 * float(user @ back @ back.T @ user) ** 2 for back, sd in noisy.privacy]
         single = float(user**2 @ np.broadcast_to(noisy.single, matrix.shape) @ user**2)
         noise = np.sqrt(sum(privacy) + 2.0 * single + 2.0 * noisy.sampling * value**2)
-        if value < _WITHIN * noise and noise < _SHARP:
-            groups.append(tuple(np.flatnonzero(np.abs(vector) > _PART * np.abs(vector).max()).tolist()))
-    return tuple(sorted({group for group in groups if len(group) > 1}, key=len))
+        constant[number] = value < _WITHIN * noise and noise < _SHARP
+    onto = vectors[:, constant] @ vectors[:, constant].T
+    most = np.minimum(np.diag(onto), 1.0 - np.diag(onto))  # |P_ij| of a projection is at most the root of two of these
+    between = np.abs(onto - np.diag(np.diag(onto)))
+    # Of one direction u, P_ij is u_i u_j: what must stand out is a weight beside the largest one, then beside another.
+    belongs = between.max(axis=1) > _PART * most[np.argmax(between, axis=1)]
+    linked = (between > _PART * np.maximum.outer(most, most)) & belongs[:, None] & belongs
+    count, group = connected_components(linked, directed=False)
+    groups = [tuple(np.flatnonzero(group == number).tolist()) for number in range(count)]
+    return tuple(sorted((columns for columns in groups if len(columns) > 1), key=len))

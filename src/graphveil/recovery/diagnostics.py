@@ -46,7 +46,7 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
         which = np.isin(np.arange(len(found.covariance)), group)
         said.append(
             "As far as the release can tell, these columns are collinear. Do not interpret partial correlations "
-            f"among them: {_list_columns(release, which)}. Leave one out."
+            f"among them: {_list_columns(release, which)}. Leave at least one out."
         )
     return said
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from graphveil._interval_plot import plot_intervals
 from graphveil._packages import import_package
+from graphveil._tables import list_first
 from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.metrics import partial_correlations
@@ -241,10 +242,11 @@ def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -
         )
     groups = collinear_columns(noisy)
     if groups:
-        named = "; ".join(", ".join(columns[k] if columns else f"x{k}" for k in group) for group in groups)
+        named = "; ".join(list_first([columns[k] if columns else f"x{k}" for k in group]) for group in groups)
         return (
-            f"As far as the release can tell, these columns are collinear: {named}. Given the others, one of them "
-            "has no variation left to correlate. Leave one out, as with the levels of a category."
+            f"As far as the release can tell, these columns are collinear: {named}. Given the others, at least one of "
+            f"{'them' if len(groups) == 1 else 'each group'} has no variation left to correlate. Leave it out, as one "
+            "level of a category is left out."
         )
     return (
         "Edges that look certain contradict each other, because some directions of the table lie within the noise: "
