@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import graphveil as gv
+from graphveil.recovery.column_variances import VariancePosterior
 from graphveil.recovery.rare_events import lost_beside, lost_covariances
 
 SHARE, KEPT = 0.03, 0.6  # of the rows; what clipping leaves of their squares and products
@@ -18,15 +20,23 @@ def clipped(shifts):
     return covariance, lost, 1.0 - lost[0, 0] / covariance[0, 0]
 
 
-def as_settled(covariance, left):
-    """Covariances have lost what the one lost that lost more, and then columns were brought to their variances."""
-    return covariance * np.minimum.outer(left, left) / np.sqrt(np.outer(left, left))
+def posterior(left, relative_sd=0.1):
+    """Of columns of which clipping left so much."""
+    none, some = np.zeros(left.size), np.full(left.size, relative_sd)
+    return VariancePosterior(none, none, some, none, none, left, none, 0.0, 0.0, 0.0)
+
+
+def given_back(covariance, left, events, sd=0.0, seed=0, relative_sd=0.1):
+    """What is given back where the noise of covariances has this standard deviation, and that of variances √2 times."""
+    noise = sd * np.random.default_rng(seed).normal(size=covariance.shape)
+    noisy = covariance + np.tril(noise) + np.tril(noise, -1).T
+    law = sd * np.eye(len(covariance))
+    return lost_beside(covariance, noisy, law, posterior(left, relative_sd), events)
 
 
 def test_what_an_event_moves_is_given_back_exactly():
     covariance, lost, left = clipped([2.0, -1.0, 0.0])
-    kept = np.array([left, 1.0, 1.0, 1.0])
-    found, unsure = lost_beside(as_settled(covariance, kept), 1.0 / kept, kept, np.ones(4))
+    found, unsure = given_back(covariance, np.array([left, 1.0, 1.0, 1.0]), np.ones(4))
     np.testing.assert_allclose(found[1:, 1:], lost[1:, 1:], rtol=1e-12)
     assert not found[0].any()  # the event itself has its variance back
     assert not unsure.any()
@@ -36,15 +46,13 @@ def test_events_that_meet_take_it_once():
     covariance, lost, left = clipped([2.0, 1.0])
     twice, kept = covariance[np.ix_([0, 0, 1, 2], [0, 0, 1, 2])], np.array([left, left, 1.0, 1.0])
     twice[0, 1] = twice[1, 0] = 0.999 * covariance[0, 0]
-    found, _ = lost_beside(as_settled(twice, kept), 1.0 / kept, kept, np.ones(4))
+    found, _ = given_back(twice, kept, np.ones(4))
     np.testing.assert_allclose(found[2:, 2:], lost[1:, 1:], rtol=0.02)
 
 
 def test_long_tails_take_part_of_it_and_are_unsure():
     covariance, lost, left = clipped([2.0])
-    kept = np.array([left, 1.0])
-    given = 1.0 + 0.6 * (1.0 / kept - 1.0)
-    found, unsure = lost_beside(as_settled(covariance, kept), given, kept, np.array([0.1, 0.1]))
+    found, unsure = given_back(covariance, np.array([left, 1.0]), np.array([0.1, 0.1]))
     assert 0.2 * lost[1, 1] < found[1, 1] < 0.5 * lost[1, 1]
     assert unsure[1, 1] == pytest.approx(found[1, 1])  # θ² with θ = 0.6 ± 0.3
 
@@ -52,14 +60,51 @@ def test_long_tails_take_part_of_it_and_are_unsure():
 @pytest.mark.parametrize("kept", [np.ones(3), np.full(3, 0.5), np.array([0.96, 1.0, 1.0])])
 def test_nothing_is_given_back_where_nobody_or_everybody_lost_or_hardly_anything(kept):
     covariance = clipped([2.0, 1.0])[0]
-    assert not np.any(lost_beside(covariance, 1.0 / kept, kept, np.ones(3)))
+    assert not np.any(given_back(covariance, kept, np.ones(3)))
 
 
 def test_noise_explains_no_more_of_a_column_than_there_is():
     covariance = np.array([[1.0, 0.9], [0.9, 1.0]])
-    kept = np.array([0.05, 1.0])
-    found, _ = lost_beside(covariance, 1.0 / kept, kept, np.ones(2))
+    noisy = np.array([[1.0, 1.5], [1.5, 1.0]])
+    left = np.array([0.05, 1.0])
+    found, _ = lost_beside(covariance, noisy, np.zeros((2, 2)), posterior(left), np.ones(2))
     assert found[1, 1] <= 0.95 + 1e-12
+
+
+def test_noise_is_not_given_back():
+    """What noise alone would explain of columns that have nothing to do with an event, and an error for the rest."""
+    covariance, left = np.diag([0.03, 1.0, 1.0, 1.0]), np.array([0.3, 1.0, 1.0, 1.0])
+    variances, stated = [], []
+    for seed in range(400):
+        found, unsure = given_back(covariance, left, np.ones(4), sd=0.04, seed=seed)
+        variances.append(np.diag(found)[1:])
+        stated.append(np.diag(unsure)[1:])
+    added = 0.7 * 0.04**2 / 0.03  # ℓ of the noise's square over the event's variance
+    assert np.mean(np.array(variances) == 0.0) > 0.6
+    assert np.mean(variances) < 0.5 * added
+    assert np.sqrt(np.mean(np.square(variances))) < 1.3 * np.sqrt(np.mean(np.square(stated)))
+
+
+def test_nothing_is_given_back_beside_a_column_that_is_nearly_all_noise():
+    covariance, _, left = clipped([2.0, 1.0])
+    assert not np.any(given_back(covariance, np.array([left, 1.0, 1.0]), np.ones(3), relative_sd=0.6))
+
+
+@pytest.mark.filterwarnings("ignore:The variance of these columns is within its noise")
+@pytest.mark.parametrize("share", [0.0, 0.002])
+def test_a_column_of_hardly_anything_leaves_the_others_alone(share):
+    """Constant, or an event of 0.2%, beside five unrelated columns: these correlated by up to 0.3 without a word."""
+    correlations, off = [], []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        rows = np.column_stack([generator.normal(size=(4000, 5)), generator.random(4000) < share])
+        domain = gv.Domain(bounds=([-5.0] * 5 + [0.0], [5.0] * 5 + [1.0]))
+        found = gv.recover(gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=seed))
+        intervals = found.correlation_intervals()
+        correlations.append(np.abs(intervals.estimate[:5, :5][np.triu_indices(5, 1)]))
+        off.append(np.abs(np.log(np.diag(found.covariance)[:5])))
+    assert np.max(correlations) < 0.15
+    assert np.max(off) < 0.25
 
 
 def test_what_clipping_took_of_a_covariance_is_within_its_error_however_another_column_follows():

@@ -357,7 +357,8 @@ def _conclude(
     meeting = single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), n)
     meeting = of_lost + UNCANCELLED * meeting
 
-    beside, beside_sd = lost_beside(covariance, given, left, events)
+    back = (given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)
+    beside, beside_sd = lost_beside(covariance, noisy, whitened.sd / np.sqrt(2.0) * back @ back.T, known, events)
     relative_sd = np.hypot(known.relative_sd, np.log(estimate.settled / known.variance))
     relative_sd = np.hypot(relative_sd, np.diag(beside_sd) / np.diag(covariance))
     grown = np.sqrt(1.0 + np.diag(beside) / np.diag(covariance))
@@ -374,7 +375,7 @@ def _conclude(
         fourth=known.fourth,
         doubt=np.where(estimate.drowned, 1.0, 1.0 - (1.0 - known.doubtful) * (1.0 - hidden)),
         noisy=noisy,
-        back=np.asarray((given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)),
+        back=np.asarray(back),
         noise=whitened.sd,
         single=single + beside_sd,
         kurtosis=min(radius.kurtosis, 1.0) + max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0),

@@ -108,30 +108,56 @@ def _part_of_covariances(events: Vector) -> tuple[Vector, Vector]:
     return theta, PROTOCOL.tail_part_sd * (1.0 - theta) / (1.0 - PROTOCOL.tail_part)
 
 
-def lost_beside(covariance: Vector, given: Vector, left: Vector, events: Vector) -> tuple[Vector, Vector]:
+def lost_beside(
+    covariance: Vector, noisy: Vector, noise: Vector, known: VariancePosterior, events: Vector
+) -> tuple[Vector, Vector]:
     """What columns that lost nothing themselves lost in the long rows of others, and standard deviations of that.
 
     Where an event i happens, the mean of another column j is off by c_ij D_i/v_i. Clipping took a share ℓ_i of these
     rows' squares and products, and with it ℓ_i c_ij c_ik/v_i of the covariance of j and k, and of their variances. In a
     long tail the others follow by a part θ. Of several columns E, which may meet in the same rows, it took
-    √(ℓ_i ℓ_l) c_il of their own moments, and what the others are by their regression on E goes with it. ``covariance``
-    is denoised; where one of two columns is in E it lacks what ``given`` gives back beyond what its variance brought.
+    √(ℓ_i ℓ_l) c_il of their own moments, and what the others are by their regression on E goes with it: the matrix
+    C'MC, where C are the covariances of E with the others. Noise N of C adds E N'MN to that, which is subtracted; what
+    does not stand out of it is nothing.
+
+    Parameters
+    ----------
+    covariance, noisy : (p, p) arrays
+        Denoised, and before.
+    noise : (p, p) array
+        G, where the noise of the entries ij and kl of the latter has the covariance G_ik G_jl + G_il G_jk.
+    known : VariancePosterior
+    events : (p,) array
+        Likeness of the columns to events.
     """
     lost, unsure = np.zeros((2, *covariance.shape))
-    clipped = 1.0 - left > PROTOCOL.least_loss
-    far, near = np.flatnonzero(clipped), np.flatnonzero(~clipped)
+    clipped = 1.0 - known.left > PROTOCOL.least_loss
+    # Of a column that is nearly all noise, as a constant one is, nobody knows what others lost with it.
+    far, near = np.flatnonzero(clipped & (known.relative_sd < PROTOCOL.drowned)), np.flatnonzero(~clipped)
     if far.size and near.size:
         theta, theta_sd = _part_of_covariances(events[far])
-        own = covariance[np.ix_(far, far)]
-        across = covariance[np.ix_(far, near)] * np.maximum(given * np.sqrt(left), 1.0)[far, None]
-        slopes = np.linalg.solve(own, across)
-        explained = np.sum(slopes * across, axis=0) / np.diag(covariance)[near]
-        slopes /= np.sqrt(np.maximum(explained, 1.0))  # noise must not explain more than there is
-        taken = np.sqrt(1.0 - left[far])
-        for found, part in ((lost, theta), (unsure, np.sqrt(2.0 * theta * theta_sd))):
+        own, across = covariance[np.ix_(far, far)], noisy[np.ix_(far, near)]
+        slopes, taken = np.linalg.inv(own), np.sqrt(1.0 - known.left[far])
+        explained = np.sum((slopes @ across) * across, axis=0) / np.diag(covariance)[near]
+        of_far, between, of_near = (noise[np.ix_(i, j)] for i, j in ((far, far), (far, near), (near, near)))
+
+        def loss(part: Vector) -> tuple[Vector, Vector]:
+            """C'MC as far as it stands out, and what noise adds to its diagonal."""
             along = (taken * part)[:, None] * slopes
-            found[np.ix_(near, near)] = along.T @ own @ along
-    return lost, np.abs(unsure)
+            weights = along.T @ own @ along
+            whole = across.T @ weights @ across
+            added = np.sum(weights * of_far) * np.diag(of_near) + np.sum(between * (weights @ between), axis=0)
+            stands_out = np.maximum(1.0 - added / np.maximum(np.diag(whole), 1e-300), 0.0)
+            kept = np.sqrt(stands_out / np.maximum(explained, 1.0))  # and there is no more than all of a column
+            return np.outer(kept, kept) * whole, added
+
+        found, added = loss(theta)
+        of_noise = np.outer(np.diag(found), added)
+        of_noise += of_noise.T + np.outer(added, added)
+        of_noise[np.diag_indices(near.size)] *= 2.0
+        lost[np.ix_(near, near)] = found
+        unsure[np.ix_(near, near)] = np.sqrt(loss(np.sqrt(2.0 * theta * theta_sd))[0] ** 2 + of_noise)
+    return lost, unsure
 
 
 def single_errors(covariance: Vector, fourth: Vector, missing: Vector, n: float) -> Vector:
