@@ -288,10 +288,11 @@ def test_names_that_are_numbers_are_found():
     assert gv.release(dask.dataframe.from_pandas(numbered, npartitions=3), **options) == gv.release(ROWS, **options)
 
 
-def test_partitions_whose_ids_are_of_another_type_than_the_schema_says_are_refused():
+@pytest.mark.parametrize("kind", [str, object])
+def test_partitions_whose_ids_are_of_another_type_than_the_schema_says_are_refused(kind):
     """Somebody with the id 7 in one and "7" in the other would be two people."""
     table = pd.DataFrame({"x": np.zeros(40), "id": np.arange(40) % 10})
-    parts = [table[:20], table[20:].astype({"id": str})]
+    parts = [table[:20], table[20:].astype({"id": str}).astype({"id": kind})]
     frame = dask.dataframe.from_delayed([dask.delayed(part) for part in parts], meta=table, verify_meta=False)
     with pytest.raises(SourceError, match="one person would count as two"):
         gv.release(frame, domain=gv.Domain({"x": (-1, 1)}, person="id"), budget=gv.Budget(1.0, 1e-4), adaptive=False)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import graphveil as gv
@@ -120,6 +121,19 @@ def check_truncated_file(session, files, folder):
         gv.release(frame, ledger=ledger, dataset="d", **CALLS["labels"])
     assert ledger.charged == []
     assert "parquet" not in everything_said(caught.value).lower()
+
+
+def check_quoted_record(session, files, folder):
+    """Spark quotes the record that it cannot read; that does not choose our words."""
+    said = set()
+    for text in ("oops", "No module named 'graphveil'"):
+        (folder / "rows.csv").write_text(f"1,2\n2,1\n{text},1\n")
+        reader = session.read.schema("x double, y double").option("mode", "FAILFAST")
+        asked = {"domain": gv.Domain({"x": (0, 4), "y": (0, 4)}), "budget": gv.Budget(1.0, 1e-6), "adaptive": False}
+        with pytest.raises(SourceError, match="failed while it was summed by Spark") as caught:
+            gv.release(reader.csv(str(folder / "rows.csv")), **asked)
+        said.add(str(caught.value))
+    assert len(said) == 1
 
 
 def check_wrong_schema(session, files, folder):
@@ -251,14 +265,36 @@ def check_groups(session, files, folder):
     assert made.event.groups_per_person == 2
 
 
+def check_malformed_lines(session, files, folder):
+    """A cell decides whether Spark drops its line, but not whether a release succeeds: the line counts nowhere."""
+    lines = [f"{number % 5},{number % 7 - 3},{number},{'AB'[number % 2]}" for number in range(40)]
+    table = pd.DataFrame([line.split(",") for line in lines], columns=["x", "y", "id", "g"])
+    table = table.astype({"x": float, "y": float, "id": int})
+    lines[20:20] = ["0,oops,99,A"]
+    (folder / "rows.csv").write_text("\n".join(lines))
+    reader = session.read.schema("x double, y double, id long, g string").option("mode", "DROPMALFORMED")
+    frame = reader.csv(str(folder / "rows.csv"))
+    bounds = {"x": (0, 4), "y": (-3, 3)}
+    for domain in (
+        gv.Domain(bounds),
+        gv.Domain(bounds, person="id"),
+        gv.Domain(bounds, person="id", neighbours="add-remove"),
+    ):
+        for by in ({}, {"by": {"g": ["A", "B"]}}):
+            asked = {"domain": domain, "budget": gv.Budget(1.0, 1e-3), "adaptive": False, "random_state": 1} | by
+            assert gv.release(frame, **asked) == gv.release(table, **asked)
+
+
 CHECKS = [
     check_same_bits,
+    check_malformed_lines,
     check_groups,
     check_faults,
     check_killed_executor,
     check_people,
     check_people_who_do_not_meet,
     check_truncated_file,
+    check_quoted_record,
     check_wrong_schema,
     check_columns_that_nobody_asked_for,
 ]

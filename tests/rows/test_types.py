@@ -381,7 +381,7 @@ def test_labels_and_ids_beside_rows_are_what_each_of_them_is_alone(kind):
 
 def test_an_id_behind_a_mask_is_nobodys():
     ids = np.ma.masked_array([7, 7, 8], [False, True, False])
-    found, plain = (Hasher((5, 7)).keys_of(of).tolist() for of in (ids, [7, None, 8]))
+    found, plain = (Hasher((5, 7)).keys_of(of).tolist() for of in (ids, pa.array([7, None, 8])))
     assert found == plain
 
 

@@ -50,7 +50,7 @@ class SparkPartitions(Partitions):
         The column of levels that makes groups.
     """
 
-    knows_count = True  # Spark counts rows without Python, and those of Parquet without reading them
+    knows_count = True  # Spark counts rows without Python
 
     def __init__(self, frame: Any, domain: Domain, labels: Labels | None, by: Grouping | None = None) -> None:
         if getattr(frame, "isStreaming", False):
@@ -73,6 +73,7 @@ class SparkPartitions(Partitions):
             self._counted = call_sanitized(lambda: _with_exact_ids(self._frame, person), "opened")
             self._frame = call_sanitized(lambda: _bring_together(self._counted, person), "opened")
             self._kept = False  # what the caller keeps is not yet by person
+        self._read = call_sanitized(lambda: _reading_every_column(self._counted), "opened")
         self._n_rows: int | None = None  # once counted
         self._n_people: int | None = None
 
@@ -86,7 +87,9 @@ class SparkPartitions(Partitions):
             return list(sums.repartition(pieces, "piece").mapInArrow(_adding, _COLUMNS).toArrow().to_pylist())
 
         pieces: dict[int, list[PartitionSum]] = {}
-        rows = call_sanitized(partial(_unless_missing, total), "summed by Spark, whose own log says more")
+        rows = call_sanitized(
+            partial(_unless_missing, total, self._frame.sparkSession), "summed by Spark, whose own log says more"
+        )
         if rows is None:
             raise SourceError(
                 "graphveil is not installed where Spark's executors run Python. Install it there, or point "
@@ -108,13 +111,13 @@ class SparkPartitions(Partitions):
     def count(self) -> int:
         """Number of rows, counted by Spark itself."""
         if self._n_rows is None:
-            self._n_rows = int(call_sanitized(self._counted.count, _COUNTING))
+            self._n_rows = int(call_sanitized(self._read.count, _COUNTING))
         return self._n_rows
 
     def count_people(self) -> int:
         """Number of different ids, in each group, counted by Spark itself before rows are brought together."""
         if self._n_people is None:
-            ids = self._counted.select(self.reading.person)
+            ids = self._read.select(self.reading.person)
             if self.marks:
                 pick = _picking(replace(self.reading, person=None), str(self.reading.person), self.place, self.marks)
                 ids = self._counted.mapInArrow(pick, ids.schema.add("group", "long"))
@@ -161,6 +164,17 @@ def _select_columns(frame: Any, wanted: list[str], numbers: list[str]) -> Any:
     return frame.select(*quoted).toDF(*numbers)
 
 
+def _reading_every_column(frame: Any) -> Any:
+    """The same rows; whoever counts them reads every cell, as whoever sums them does.
+
+    Spark leaves out what is not asked for, and then does not notice that a line of a text file is malformed: it would
+    count a line that it drops when it is read, and that cell would decide whether a release succeeds.
+    """
+    from pyspark.sql import functions as f
+
+    return frame.where(f.pmod(f.xxhash64(*frame.columns), f.lit(2)) < 2)
+
+
 def _with_exact_ids(frame: Any, person: str) -> Any:
     """Text as bytes, whatever its collation; null for what is nobody's id, so that all of nobody's rows meet."""
     from pyspark.sql import functions as f
@@ -177,14 +191,41 @@ def _bring_together(frame: Any, person: str) -> Any:
     return frame.repartition(person)
 
 
-def _unless_missing(job: Callable[[], list[Any]]) -> list[Any] | None:
-    """What a job returns, or None if it fails because executors lack this package."""
+def _unless_missing(job: Callable[[], list[Any]], session: Any) -> list[Any] | None:
+    """What a job returns, or None if it fails because executors lack this package.
+
+    What the error says is not looked at: it may quote a record, which would then choose our words.
+    """
     try:
         return job()
-    except Exception as error:
-        if "No module named 'graphveil'" in str(error):
+    except Exception:
+        if _is_missing(session):
             return None
         raise
+
+
+def _is_missing(session: Any) -> bool:
+    """Whether executors lack this package; a job without records tells."""
+
+    def look(
+        batches: "Iterator[RecordBatch]",
+    ) -> "Iterator[RecordBatch]":  # travels as it is, and needs no import of us
+        from importlib import import_module
+
+        import pyarrow as pa
+
+        for _ in batches:
+            pass
+        missing = False
+        try:
+            import_module("graphveil")
+        except ImportError:
+            missing = True
+        yield pa.record_batch([pa.array([missing])], names=["missing"])
+
+    with suppress(Exception):
+        return any(row["missing"] for row in session.range(0, 1, 1, 1).mapInArrow(look, "missing boolean").collect())
+    return False
 
 
 def _summing(work: PartitionTask) -> "Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]":

@@ -7,9 +7,10 @@ f's values, and a hull is no wider than its set.
 Guarantee
 ---------
 A weight depends on how many rows its own person has, and on nothing else, unless two ids were mistaken for one.
-Integers are compared as they are. Text and bytes are compared by two polynomials modulo 2⁶¹ - 1, at points that the
-operating system draws for every source. The probability that two of n ids are taken for one is part of the guarantee
-(``collision_probability`` in ``spec/events.py``). Ids, and anything derived from them, stay in this process. Proof:
+Integers are compared as they are, among objects of Python as their text. Text and bytes are compared by two polynomials
+modulo 2⁶¹ - 1, at points that the operating system draws for every source. The probability that two of n ids are taken
+for one is part of the guarantee (``collision_probability`` in ``spec/events.py``). Ids, and anything derived from them,
+stay in this process. Proof:
 ``privacy/proofs/people.md`` (theorem 13).
 """
 
@@ -182,7 +183,8 @@ class Hasher(Unreleased):
                 return self.keys_of(call_sanitized(ids.array.__arrow_array__, "read"))
             if str(ids.dtype).lower().startswith(("float", "decimal", *TIMES_AND_NESTED)):
                 raise _refusal(str(ids.dtype))
-        return self._keys_of_objects(call_sanitized(lambda: list(ids), "read"))
+        whole = str(getattr(ids, "dtype", "object")).lower().startswith(("int", "uint"))
+        return self._keys_of_objects(call_sanitized(lambda: list(ids), "read"), whole)
 
     def _keys_of_bytes(self, column: Any) -> "Keys":
         import pyarrow as pa
@@ -197,16 +199,22 @@ class Hasher(Unreleased):
         ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
         return self.keys_of_text(np.frombuffer(data or b"", np.uint8), ends)
 
-    def _keys_of_objects(self, ids: list[Any]) -> "Keys":
-        """One by one: no id decides what becomes of another. What is neither integer, text nor bytes is nobody's."""
+    def _keys_of_objects(self, ids: list[Any], whole: bool) -> "Keys":
+        """One by one: no id decides what becomes of another. What is neither integer, text nor bytes is nobody's.
+
+        Unless the type says that all of them are integers, an integer is the text that it would be in a file: pandas
+        makes integers of ids in one stretch of a column, and text in the next.
+        """
         plain = [value.item() if isinstance(value, np.generic) else value for value in ids]
+        integers = [type(value) is int and -(2**63) <= value < 2**64 for value in plain]
+        if not whole:
+            plain = [str(value) if is_integer else value for value, is_integer in zip(plain, integers, strict=True)]
         texts = [_as_bytes(value) for value in plain]
         data = np.frombuffer(b"".join(texts), np.uint8)
         ends = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
         keys = self.keys_of_text(data, ends)
-        for place, value in enumerate(plain):
-            if type(value) is int and -(2**63) <= value < 2**64:
-                keys[place] = (value < 0, value % 2**64)
+        for place in np.flatnonzero(integers) if whole else ():
+            keys[place] = (plain[place] < 0, plain[place] % 2**64)
         return keys
 
 

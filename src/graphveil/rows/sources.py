@@ -470,8 +470,8 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
     alone = _Frame(frame[features], selection.features_alone())
     if selection.hasher is not None:
         keys = selection.hasher.keys_of(frame[last])
-        if str(getattr(empty[-1].dtype, "categories", empty[-1]).dtype) != "object":  # of which the type tells nothing
-            selection.hasher.check_alike(holds_integers(_arrow_type(last, empty[-1])))
+        as_text = str(getattr(empty[-1].dtype, "categories", empty[-1]).dtype) == "object"  # compared as text
+        selection.hasher.check_alike(not as_text and holds_integers(_arrow_type(last, empty[-1])))
         return _Beside(alone, keys, _UNEQUAL)
     assert selection.labels is not None
     return _with_labels(alone, codes_of(frame[last], selection.labels.classes))
