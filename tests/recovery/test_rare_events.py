@@ -5,7 +5,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.recovery.column_variances import VariancePosterior
-from graphveil.recovery.rare_events import lost_beside, lost_covariances
+from graphveil.recovery.rare_events import errors_of_lost, lost_beside, lost_covariances, restoring, single_errors
 
 SHARE, KEPT = 0.03, 0.6  # of the rows; what clipping leaves of their squares and products
 
@@ -130,3 +130,32 @@ def test_a_tail_that_nobody_sees_adds_what_a_scale_does_not_account_for():
         _, unsure = lost_covariances(seen, events, hidden)
         theta, theta_sd = (1.0, 0.0) if events else (0.6, 0.3)
         assert unsure == pytest.approx(hidden * np.hypot(theta - 0.5, theta_sd))
+
+
+def test_an_event_and_a_dense_column_have_what_clipping_took_of_both():
+    covariance, lost, left = clipped([2.0])
+    kept = np.array([left, 1.0])
+    restored = (covariance - lost) / np.sqrt(np.outer(kept, kept)) * restoring(1.0 / kept, kept)
+    assert restored[0, 1] == pytest.approx(covariance[0, 1], rel=0.1)
+
+
+def test_two_columns_that_lost_the_same_rows_lost_them_once():
+    kept = np.full(2, 0.25)
+    assert restoring(1.0 / kept, kept) == pytest.approx(np.ones((2, 2)))
+
+
+def test_dense_columns_that_lost_nothing_have_no_errors_but_those_of_gaussian_rows():
+    covariance = np.array([[1.0, 0.3], [0.3, 2.0]])
+    assert not single_errors(covariance, np.full(2, 3.0), 1000.0).any()
+    assert not errors_of_lost(covariance, np.zeros(2)).any()
+
+
+def test_events_that_meet_in_few_rows_have_the_sampling_error_of_their_number():
+    """Beyond that of Gaussian rows, which is (v_i v_j + c²)/n."""
+    n, share, both = 2000, 0.01, 0.008
+    found = np.random.default_rng(0).binomial(n, both, 4000) / n
+    variance, covariance = share * (1.0 - share), both - share**2
+    of_gaussian = (variance**2 + covariance**2) / n
+    matrix = np.array([[variance, covariance], [covariance, variance]])
+    beyond = single_errors(matrix, np.full(2, 3.0 + 1.0 / variance), float(n))[0, 1]
+    assert np.var(found) == pytest.approx(of_gaussian + beyond, rel=0.1)

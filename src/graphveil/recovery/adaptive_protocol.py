@@ -52,6 +52,7 @@ from graphveil.recovery.rare_events import (
     lost_covariances,
     make_room,
     mean_shift,
+    restoring,
     shrink_rare,
     single_errors,
 )
@@ -102,8 +103,7 @@ class Conclusion:
     unwhiten : (p, p) array
         The way back from these, for columns that were given room as if they were divided by their standard deviation.
     meeting : (p, p) array
-        ``single`` without what clipping took in common, and of rare events that meet as far as sampling does not make
-        them look rare.
+        ``single``, of rare events that meet as far as errors do not cancel and sampling does not make them look rare.
     """
 
     covariance: Matrix
@@ -343,19 +343,19 @@ def _conclude(
     estimate: _RoundEstimate,
 ) -> Conclusion:
     """What the last round's estimate may be off by, and what clipping took beside the rows of rare events."""
-    p, n, unit = inputs.n_features, inputs.n_sampled, inputs.lattice.unit
+    n, unit = inputs.n_sampled, inputs.lattice.unit
     covariance, left, missing, whitened = estimate.covariance, estimate.left, estimate.missing, estimate.denoised
     events = likeness_to_events(columns, known, found.location, unit)
     tail = columns.reach(unit) / estimate.settled, inputs.hidden_rows, known.far
     tail_sd, hidden = hidden_tail_sd(*tail), chance_of_hidden_tail(*tail)
     given, unsure = lost_covariances(left, events, tail_sd)
     unwhiten = np.where(roomy, left**-0.5, estimate.scale)[:, None] * found.back
-    noisy = _unwhiten_noisy(whitened.noisy, unwhiten, known.variance, given, left, roomy)
-    of_lost = errors_of_lost(covariance, unsure)
-    single = of_lost + single_errors(covariance, known.fourth, missing, n)
+    restored = restoring(given, left)
+    noisy = _unwhiten_noisy(whitened.noisy, unwhiten, known.variance, restored, roomy)
+    of_lost = errors_of_lost(covariance * restored, unsure)
+    single = of_lost + single_errors(covariance, known.fourth, n)
     # The fourth moment of n Gaussian records has the variance 24/n.
-    meeting = single_errors(covariance, known.fourth - np.sqrt(24.0 / n), np.zeros(p), n)
-    meeting = of_lost + UNCANCELLED * meeting
+    meeting = of_lost + UNCANCELLED * single_errors(covariance, known.fourth - np.sqrt(24.0 / n), n)
 
     back = (given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)
     beside, beside_sd = lost_beside(covariance, noisy, whitened.sd / np.sqrt(2.0) * back @ back.T, known, events)
@@ -419,15 +419,12 @@ def _denoise_round(
 
 
 def _unwhiten_noisy(
-    whitened: Matrix, unwhiten: Matrix, settled: Vector, given: Vector, left: Vector, roomy: NDArray[np.bool_]
+    whitened: Matrix, unwhiten: Matrix, settled: Vector, restored: Matrix, roomy: NDArray[np.bool_]
 ) -> Matrix:
-    """The covariance before denoising, with what clipping took.
-
-    Off the diagonal, two columns lost what the one lost that lost more; on it, what brought them to their variances.
-    """
+    """The covariance before denoising, with what clipping took: on the diagonal, that of the variances."""
     noisy = _symmetric(unwhiten @ whitened @ unwhiten.T)
     variances = np.where(roomy, settled, np.diag(noisy))
-    noisy = noisy * np.maximum(np.maximum.outer(given, given) * np.sqrt(np.outer(left, left)), 1.0)
+    noisy = noisy * restored
     np.fill_diagonal(noisy, variances)
     return np.asarray(noisy)
 

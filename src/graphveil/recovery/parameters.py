@@ -193,7 +193,8 @@ class ProtocolParameters:
     least_variance : float
         A variance is used only if it exceeds this many standard deviations of its noise. Old.
     lost_correlation : float
-        Standard deviation of the difference in correlation between clipped and kept parts. Open.
+        Standard deviation of the difference in correlation between clipped and kept parts, for what is published of
+        directions that are hardly known. Open.
     constant : float
         The constant appended to whitened rows, whose columns have variance about 1.
     radius, shrinkage, norm : RadiusParameters, ShrinkageParameters, NormParameters

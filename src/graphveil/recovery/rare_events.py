@@ -22,6 +22,7 @@ __all__ = [
     "lost_covariances",
     "make_room",
     "mean_shift",
+    "restoring",
     "shrink_rare",
     "single_errors",
 ]
@@ -108,6 +109,14 @@ def _part_of_covariances(events: Vector) -> tuple[Vector, Vector]:
     return theta, PROTOCOL.tail_part_sd * (1.0 - theta) / (1.0 - PROTOCOL.tail_part)
 
 
+def restoring(given: Vector, left: Vector) -> Vector:
+    """What covariances must be multiplied by once columns were brought to their variances.
+
+    Two columns lost what the one lost that lost more.
+    """
+    return np.asarray(np.maximum(np.maximum.outer(given, given) * np.sqrt(np.outer(left, left)), 1.0))
+
+
 def lost_beside(
     covariance: Vector, noisy: Vector, noise: Vector, known: VariancePosterior, events: Vector
 ) -> tuple[Vector, Vector]:
@@ -160,23 +169,23 @@ def lost_beside(
     return lost, unsure
 
 
-def single_errors(covariance: Vector, fourth: Vector, missing: Vector, n: float) -> Vector:
-    """Variances of the errors of single entries, beside noise and the sampling of Gaussian rows.
+def single_errors(covariance: Vector, fourth: Vector, n: float) -> Vector:
+    """Variances of the errors of single entries by sampling, beside those of Gaussian rows.
 
-    Shares ℓ_i and ℓ_j of two columns are missing, and may have been correlated otherwise than the rest: by √(ℓ_i ℓ_j)
-    times ``lost_correlation``. And events at distances D_i and D_j that meet in a share q of the rows have the
-    covariance q D_i D_j, which has the variance q D_i² D_j²/n.
+    Events at distances D_i and D_j that meet in a share q of the rows have the covariance q D_i D_j, which has the
+    variance q D_i² D_j²/n.
     """
-    variance = np.diag(covariance)
-    far = np.sqrt(variance * np.maximum(fourth - 3.0, 0.0))
-    lost = missing * variance  # ℓ v
-    errors = PROTOCOL.lost_correlation**2 * np.outer(lost, lost) + np.abs(covariance) * np.outer(far, far) / n
+    far = np.sqrt(np.diag(covariance) * np.maximum(fourth - 3.0, 0.0))
+    errors = np.abs(covariance) * np.outer(far, far) / n
     np.fill_diagonal(errors, 0.0)  # variances are handled separately and do not enter correlations
     return np.asarray(errors)
 
 
 def errors_of_lost(covariance: Vector, unsure: Vector) -> Vector:
-    """Variances of the errors of single entries, because clipping took a part of them that is ``unsure``."""
+    """Variances of the errors of single entries, because clipping took a part of them that is ``unsure``.
+
+    ``covariance`` has been given back what clipping took.
+    """
     errors = (np.maximum.outer(unsure, unsure) * covariance) ** 2
     np.fill_diagonal(errors, 0.0)
     return np.asarray(errors)
