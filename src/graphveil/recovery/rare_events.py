@@ -124,10 +124,10 @@ def lost_beside(
 
     Where an event i happens, the mean of another column j is off by c_ij D_i/v_i. Clipping took a share ℓ_i of these
     rows' squares and products, and with it ℓ_i c_ij c_ik/v_i of the covariance of j and k, and of their variances. In a
-    long tail the others follow by a part θ. Of several columns E, which may meet in the same rows, it took
-    √(ℓ_i ℓ_l) c_il of their own moments, and what the others are by their regression on E goes with it: the matrix
-    C'MC, where C are the covariances of E with the others. Noise N of C adds E N'MN to that, which is subtracted; what
-    does not stand out of it is nothing.
+    long tail it took a share θℓ/(1 - ℓ + θℓ) of c_ij, so that the others follow by a part θ/(1 - ℓ + θℓ). Of several
+    columns E, which may meet in the same rows, it took √(ℓ_i ℓ_l) c_il of their own moments, and what the others are by
+    their regression on E goes with it: the matrix C'MC, where C are the covariances of E with the others. Noise N of C
+    adds E N'MN to that, which is subtracted; what does not stand out of it is nothing.
 
     Parameters
     ----------
@@ -147,6 +147,8 @@ def lost_beside(
         theta, theta_sd = _part_of_covariances(events[far])
         own, across = covariance[np.ix_(far, far)], noisy[np.ix_(far, near)]
         slopes, taken = np.linalg.inv(own), np.sqrt(1.0 - known.left[far])
+        kept = known.left[far] + theta * (1.0 - known.left[far])
+        follow, follow_sd = theta / kept, theta_sd * known.left[far] / kept**2
         explained = np.sum((slopes @ across) * across, axis=0) / np.diag(covariance)[near]
         of_far, between, of_near = (noise[np.ix_(i, j)] for i, j in ((far, far), (far, near), (near, near)))
 
@@ -160,12 +162,12 @@ def lost_beside(
             kept = np.sqrt(stands_out / np.maximum(explained, 1.0))  # and there is no more than all of a column
             return np.outer(kept, kept) * whole, added
 
-        found, added = loss(theta)
+        found, added = loss(follow)
         of_noise = np.outer(np.diag(found), added)
         of_noise += of_noise.T + np.outer(added, added)
         of_noise[np.diag_indices(near.size)] *= 2.0
         lost[np.ix_(near, near)] = found
-        unsure[np.ix_(near, near)] = np.sqrt(loss(np.sqrt(2.0 * theta * theta_sd))[0] ** 2 + of_noise)
+        unsure[np.ix_(near, near)] = np.sqrt(loss(np.sqrt(2.0 * follow * follow_sd))[0] ** 2 + of_noise)
     return lost, unsure
 
 
