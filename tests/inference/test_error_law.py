@@ -23,7 +23,9 @@ def moments():
     noisy = NoisyCovariance(covariance, sites, covariance, 1e-3, single)
     nothing = Spread(np.zeros((5, 5)), np.zeros((5, 5)))
     flags = np.zeros(5, dtype=bool)
-    return UncertainMoments(tuple("abcde"), noisy, None, nothing, np.zeros(5), np.zeros(5), flags, flags, 1000.0, None)
+    return UncertainMoments(
+        tuple("abcde"), noisy, None, nothing, np.zeros(5), np.zeros(5), flags, flags, flags, 1000.0, None
+    )
 
 
 @pytest.fixture(scope="module")

@@ -48,8 +48,9 @@ class UncertainMoments:
         Variances of what the logarithms of the variances are off by, beyond noise and sampling.
     tail_sd : (p,) array
         The root of the part of it that is due to tails which the release cannot see.
-    undetermined, drowned : (p,) arrays of bool
-        Columns whose standard deviation may be off by more than a factor of 1.2, and those of which nothing is known.
+    undetermined, hidden_tails, drowned : (p,) arrays of bool
+        Columns whose standard deviation may be off by more than a factor of 1.2, those whose bounds allow tails that
+        the release cannot see, and those of which nothing is known.
     n_eff : float
         Number of noise-free rows that would be as good.
     release : Release
@@ -63,6 +64,7 @@ class UncertainMoments:
     excess: Vector
     tail_sd: Vector
     undetermined: "np.ndarray[Any, np.dtype[np.bool_]]"
+    hidden_tails: "np.ndarray[Any, np.dtype[np.bool_]]"
     drowned: "np.ndarray[Any, np.dtype[np.bool_]]"
     n_eff: float
     release: Release
@@ -83,6 +85,7 @@ class UncertainMoments:
             excess=np.maximum(estimate.relative_sd**2 - noise, 0.0) + estimate.tail_sd**2,
             tail_sd=estimate.tail_sd,
             undetermined=estimate.undetermined,
+            hidden_tails=estimate.hidden_tails,
             drowned=estimate.undetermined & (estimate.relative_sd > DROWNED),
             n_eff=estimate.n_eff,
             release=release,
@@ -114,6 +117,7 @@ class UncertainMoments:
             excess=self.excess[chosen],
             tail_sd=self.tail_sd[chosen],
             undetermined=self.undetermined[chosen],
+            hidden_tails=self.hidden_tails[chosen],
             drowned=self.drowned[chosen],
         )
 

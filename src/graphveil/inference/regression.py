@@ -363,7 +363,7 @@ def fit_regression(moments: UncertainMoments, outcome: int, on: Sequence[int], l
     value = jacobian @ np.r_[mean[-1], step.coef]
     spread = at_mean.beside(step.spread).through(jacobian)
     none, notes = _without_interval(chosen)
-    notes += _widened_by_tails(chosen, step, none)
+    notes += _hidden_tails(chosen, step, none)
     none = np.r_[(none & (mean[:-1] != 0.0)).any() or none.all(), none]
     spread = Spread(*(np.where(none[:, None] | none, np.nan, part) for part in (spread.sampling, spread.privacy)))
     if not has_intercept:
@@ -376,7 +376,9 @@ def fit_regression(moments: UncertainMoments, outcome: int, on: Sequence[int], l
         has_intercept=has_intercept,
         standardized=step.coef,
         r_squared=step.r_squared,
-        r_squared_interval=(np.nan, np.nan) if none.all() else step.r_squared_interval(level),
+        r_squared_interval=(
+            (np.nan, np.nan) if none.all() or chosen.undetermined[-1] else step.r_squared_interval(level)
+        ),
         n_samples=moments.release.n_samples,
         n_eff=moments.n_eff,
         guarantee=moments.release.guarantee,
@@ -458,21 +460,33 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
             "The standard deviation of these columns may be off by more than a factor of 1.2; the intervals account "
             f"for this: {_list_names(chosen, np.flatnonzero(vague))}."
         )
+    if vague[-1]:
+        notes.append("R-squared has no interval, because it would not account for that of the outcome.")
     return none, tuple(notes)
 
 
-def _widened_by_tails(
+def _hidden_tails(
     chosen: UncertainMoments, step: _Step, none: "np.ndarray[Any, np.dtype[np.bool_]]"
 ) -> tuple[str, ...]:
-    """Whose coefficients have longer intervals because of tails that nobody can see, by a seventh or more."""
+    """Whose intervals are longer because of tails that nobody can see, by a seventh or more, or assume none."""
     of_tails = (step.coef * chosen.tail_sd[:-1] / 2.0) ** 2
     widened = ~none & (of_tails > 0.25 * np.diag(step.spread.total))  # without them √0.75 = 0.87 times as long
-    if not widened.any():
-        return ()
-    return (
-        "Intervals are longer because the bounds of these columns allow long tails, which the release cannot see. "
-        f'Narrower public bounds or scale="log" would help: {_list_names(chosen, np.flatnonzero(widened))}.',
-    )
+    assumed = chosen.hidden_tails & ~np.r_[none | widened, none.all()]
+    notes = []
+    for which, said in (
+        (
+            widened,
+            "Intervals are longer because the bounds of these columns allow long tails, which the release cannot",
+        ),
+        (
+            assumed,
+            "Intervals assume that these columns have no long tails, which their bounds allow and the release cannot",
+        ),
+    ):
+        if which.any():
+            names = _list_names(chosen, np.flatnonzero(which))
+            notes.append(f'{said} see. Narrower public bounds or scale="log" would help: {names}.')
+    return tuple(notes)
 
 
 def _on_ranks(codebook: Codebook | None, names: Sequence[str]) -> tuple[str, ...]:

@@ -102,6 +102,9 @@ class Conclusion:
         What clipping took from some directions more than from others, in the coordinates of whitened rows.
     unwhiten : (p, p) array
         The way back from these, for columns that were given room as if they were divided by their standard deviation.
+    unseen_rows : float
+        Share of the rows that may hide in the noise of the norms, and of which clipping then took nearly all that they
+        say of columns which are collinear in the others.
     meeting : (p, p) array
         ``single``, of rare events that meet as far as errors do not cancel and sampling does not make them look rare.
     """
@@ -121,6 +124,7 @@ class Conclusion:
     denoised: Denoised
     uneven: UnevenLoss
     unwhiten: Matrix
+    unseen_rows: float
     meeting: Matrix
 
 
@@ -135,7 +139,7 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
         known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), [])
         start = known.scale if histogram else known.variance
     location, whiten = columns.location, np.diag(start**-0.5)
-    feared, views, roomy = 1.0, list[RoundView](), np.zeros(p, dtype=bool)
+    feared, unseen, views, roomy = 1.0, 0.0, list[RoundView](), np.zeros(p, dtype=bool)
     blind = not histogram and inputs.has_bounds and not has_hardly_a_scale(inputs)
     for number, part in enumerate(parts):
         # Of what is left, as much as this round's part of those that are still to come.
@@ -180,12 +184,13 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
             estimate = _look_at_bulk(estimate, bulk)
         covariance, least = estimate.covariance, 0.0
         if number == len(parts) - 2:
-            least = PROTOCOL.unrelated_rows * hidden_rows(inputs.noise(histogram * left))
+            unseen = hidden_rows(inputs.noise(histogram * left))
+            least = PROTOCOL.unrelated_rows * unseen
             events = likeness_to_events(columns, known, estimate.location, unit)
             covariance, roomy = make_room(covariance, known, radius, events)
         location, whiten = estimate.location, _principal_whitening(covariance, least, roomy)
         feared = 1.0 if first else _feared_loss(radius, known)
-    return _conclude(inputs, columns, round_, known, radius, roomy, estimate)
+    return _conclude(inputs, columns, round_, known, radius, roomy, estimate, unseen)
 
 
 # A release is mostly recovered as soon as it is made: what its answers led to is kept, for the last one.
@@ -341,6 +346,7 @@ def _conclude(
     radius: Radius,
     roomy: NDArray[np.bool_],
     estimate: _RoundEstimate,
+    unseen_rows: float,
 ) -> Conclusion:
     """What the last round's estimate may be off by, and what clipping took beside the rows of rare events."""
     n, unit = inputs.n_sampled, inputs.lattice.unit
@@ -381,6 +387,7 @@ def _conclude(
         kurtosis=min(radius.kurtosis, 1.0) + max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0),
         denoised=whitened.result,
         uneven=_uneven_loss(radius, found, whitened.lost, float(missing.mean())),
+        unseen_rows=unseen_rows,
         meeting=meeting + beside_sd,
         unwhiten=np.where(roomy, np.sqrt(known.variance / found.view.scale), 1.0)[:, None] * unwhiten,
     )

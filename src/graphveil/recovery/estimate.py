@@ -72,6 +72,9 @@ class Estimate:
     hidden_tails : (p,) array of bool
         Columns whose bounds allow tails that would change their standard deviation, and that the release cannot see:
         it has no interval. Narrower public bounds would help, or more records.
+    unseen_rows : float
+        Share of the rows in which columns may be unrelated that are collinear in all others, without the release
+        showing it.
     flat : bool
         The release shows no structure above its noise.
     unresolved : bool
@@ -98,6 +101,7 @@ class Estimate:
     fourth_moment: NDArray[np.float64]
     undetermined: NDArray[np.bool_]
     hidden_tails: NDArray[np.bool_]
+    unseen_rows: float
     flat: bool
     unresolved: bool
     saturated: bool
@@ -131,8 +135,15 @@ class Estimate:
 
     @property
     def correlation_sd(self) -> NDArray[np.float64]:
-        """Standard deviations of the correlations, to first order, from the same; 0 on the diagonal."""
-        return self.noisy.correlation_sd
+        """Standard deviations of the correlations, to first order, from the same; 0 on the diagonal.
+
+        Where two columns are so nearly collinear that the last round would clip rows in which they are not, a share of
+        the rows up to ``unseen_rows`` may be missing from what is between them, with equal probability.
+        """
+        between = 1.0 - np.abs(self.correlation)
+        np.fill_diagonal(between, np.inf)
+        clipped = between < PROTOCOL.unrelated_rows * self.unseen_rows
+        return np.asarray(np.hypot(self.noisy.correlation_sd, np.where(clipped, self.unseen_rows / np.sqrt(3.0), 0.0)))
 
     @property
     def partial_correlations(self) -> NDArray[np.float64]:
@@ -250,6 +261,7 @@ def _estimate_adaptive(release: Release) -> Estimate:
         fourth_moment=np.maximum(estimate.fourth * there, np.minimum(estimate.fourth, 3.0)),
         undetermined=estimate.doubt > PROTOCOL.doubt,
         hidden_tails=_hidden_tails(release, noisy.denoised, estimate.location, estimate.kurtosis),
+        unseen_rows=estimate.unseen_rows,
         flat=estimate.denoised.flat,
         unresolved=estimate.denoised.unresolved,
         saturated=_fills_norm(release, estimate.covariance, estimate.location),
@@ -294,6 +306,7 @@ def _estimate_one_round(release: Release) -> Estimate:
         fourth_moment=np.full(p, 3.0),
         undetermined=relative_sd > _UNDETERMINED,
         hidden_tails=np.zeros(p, dtype=bool),  # one round clips nothing but what is beyond the bounds
+        unseen_rows=0.0,
         flat=result.flat,
         unresolved=result.unresolved,
         saturated=_fills_norm(release, result.matrix, (release.moment_center - centre) / half),
@@ -341,6 +354,7 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
         fourth_moment=np.max([found.fourth_moment for found in parts], axis=0),
         undetermined=(relative_sd > _UNDETERMINED) | np.any([found.undetermined for found in parts], axis=0),
         hidden_tails=np.any([found.hidden_tails for found in parts], axis=0),
+        unseen_rows=max(found.unseen_rows for found in parts),
         flat=result.flat,
         unresolved=result.unresolved,
         saturated=_fills_norm(release, covariance / np.outer(half, half), (release.moment_center - centre) / half),
