@@ -175,6 +175,8 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
             columns = columns.recentred(round_.location - columns.location, round_.location_sd)
             prior = variance_prior(columns.variance, columns.sd)
         known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), views)
+        if last and inputs.has_bounds:
+            known = replace(known, variance=np.minimum(known.variance, columns.largest_variance(unit)))
         estimate = _estimate_round(inputs, round_, known, radius, roomy, first=first, last=last)
         if last:
             break

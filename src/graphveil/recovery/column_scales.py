@@ -54,6 +54,10 @@ class Columns:
         """Squared distance from the mean to the farther end of the window; ``unit`` is a lattice step."""
         return np.asarray(np.maximum(self.high * unit - self.location, self.location - self.low * unit) ** 2)
 
+    def largest_variance(self, unit: float) -> Vector:
+        """That of a column with half of its values at either end of the window."""
+        return np.asarray(((self.high - self.low) * unit / 2.0) ** 2 * self.there)
+
     def recentred(self, offset: Vector, offset_sd: Vector) -> "Columns":
         """The same once it is known how far the mean is from the first one: squares about that had its square, too."""
         variance = self.variance + self.there * (self.location_sd**2 - offset**2)
