@@ -24,10 +24,12 @@ from graphveil.spec.augmentation import Constant
 from graphveil.spec.queries import CellCounts, ClippedTail, Moments, NormCounts, ObservedPairs, RowMap
 from graphveil.spec.row_space import RowSpace
 from helpers.databases import (
+    DROPPING_VIEWS,
     HOSTILE,
     DuckDB,
     Postgres,
     assert_same_answers,
+    dropping_view,
     every_query,
     exact_answers,
     hostile_rows,
@@ -100,6 +102,13 @@ def test_widths(database, p):
     database.fill(table_of(rows))
     domain = gv.Domain(bounds=(-9.0, 20.0))
     assert_same_answers(database, rows, domain, every_query(domain, p, p), Constant())
+
+
+def test_more_columns_than_a_function_takes(database):
+    """PostgreSQL's take 100 at most, also the one that reads all of them."""
+    rows = hostile_rows(5, 101, 7)
+    database.fill(table_of(rows))
+    assert_same_answers(database, rows, gv.Domain(bounds=(-9.0, 20.0)), [CellCounts(np.array([100.0]))], Constant())
 
 
 @pytest.mark.nightly
@@ -356,7 +365,7 @@ def test_groups(database):
         assert made == gv.release(as_frame(columns), by=by, **options)
     first = next(iter(made.values()))
     shown = database.source().explain(first)
-    assert shown.count(' WHERE CASE WHEN "grade" = 0 THEN 0 ELSE -1 END = 0') >= len(first.answers)
+    assert shown.count(' AND CASE WHEN "grade" = 0 THEN 0 ELSE -1 END = 0') >= len(first.answers)
     ledger, people = Ledger(), options | {"domain": gv.Domain(bounds={"age": (0, 110)}, person="grade")}
     with pytest.raises(SourceError, match="by= with a person column is not computed by databases yet"):
         gv.release(database.source(), by={"arm": ["t", "c"]}, ledger=ledger, dataset="d", **people)
@@ -572,6 +581,30 @@ def test_a_file_that_changes_between_passes(tmp_path):
         with pytest.raises(SourceError, match=r"changed while|different number of rows|could not be opened") as caught:
             release_of(gv.sql(connection, f"select * from '{path}'"), ledger, progress=change)
     assert "charged" in str(caught.value)
+
+
+BOX, NOISY = {"bounds": (0, 7)}, {"bounds": (0, 7), "neighbours": "add-remove"}
+DROPPING = {
+    "rows": (BOX, {"adaptive": True}),
+    "groups": (BOX, {"by": {"arm": ["t", "c"]}}),
+    "people": (BOX | {"person": "id"}, {"adaptive": True}),
+    "averages of people": (BOX | {"person": "id", "variation": "between"}, {"adaptive": True}),
+    "noise in n": (NOISY, {}),
+    "noise in n of groups": (NOISY, {"by": {"arm": ["t", "c"]}}),
+    "noise in the number of people": (NOISY | {"person": "id"}, {}),
+    "a private norm and labels": ({"data_norm": "private"}, {"labels": gv.Labels(["t", "c"], column="arm")}),
+}
+
+
+@pytest.mark.parametrize("view", DROPPING_VIEWS)
+@pytest.mark.parametrize("kind", DROPPING)
+def test_a_line_that_a_reader_drops_counts_nowhere(tmp_path, kind, view):
+    """A statement that does not need a column would not notice that its cell is malformed, and would see the line."""
+    of_domain, options = DROPPING[kind]
+    asked = {"adaptive": False, "budget": BUDGET, "random_state": 0} | options
+    asked["domain"] = gv.Domain(columns=["x", "y", "z"], **of_domain)
+    database, kept = dropping_view(tmp_path / "lines.csv", view)
+    assert gv.release(database.source(), **asked) == gv.release(kept, **asked)
 
 
 REFUSED = {

@@ -63,6 +63,31 @@ class Postgres:
         return gv.sql(self.url, query)
 
 
+DROPPING_VIEWS = {
+    "the column": "x, y, z, id, arm",
+    # DuckDB knows without looking that this y is never NULL.
+    "an expression": "x, case when y > 2 then 1 else 0 end as y, z, id, arm",
+}
+
+
+def dropping_view(path, view):
+    """A DuckDB whose reader drops one of 2,000 lines, since a cell of it is no number; and the rows that remain.
+
+    One line is empty.
+    """
+    lines = [f"{i % 7},{i % 5},{i % 3},{i % 1_900},{'tc'[i % 2]}" for i in range(2_000)]
+    lines[50], lines[60] = "3,oops,1,5000,t", ",,,,"
+    path.write_text("\n".join(["x,y,z,id,arm", *lines, ""]))
+    database = DuckDB()
+    database.execute(
+        f"create view visits as select {DROPPING_VIEWS[view]} from read_csv('{path}', header = true, "
+        "ignore_errors = true, columns = {'x': 'DOUBLE', 'y': 'DOUBLE', 'z': 'DOUBLE', 'id': 'INT8', 'arm': 'TEXT'})"
+    )
+    kept = database.connection.execute("select * from visits").df().astype({"id": "Int64", "arm": "string"})
+    assert len(kept) == 1_999
+    return database, kept
+
+
 def exact_answers(source, domain, queries, augment=None, *, adaptive=True):
     """What each query sums, in integers: of rows in a database or anywhere else."""
     opened = open_engine(source, domain, augment) or open_source(source, domain, augment)

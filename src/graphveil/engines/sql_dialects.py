@@ -1,5 +1,6 @@
 """Differences between databases that sqlglot does not handle."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import expressions as exp
@@ -11,6 +12,7 @@ __all__ = ["DIALECTS", "Column", "Dialect", "dialect_named"]
 
 _NOT_PLAIN_TEXT = ("bpchar", "ENUM")  # what PostgreSQL calls char(n); a type that lists its values
 _ID_BYTES = 256  # as in rows/people.py: a longer id counts as missing
+_ARGUMENTS = 100  # of a function of PostgreSQL, at most
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,14 @@ class Dialect:
         compute by a join, and plan for minutes; or all (see :class:`~graphveil.engines.sql_layers.Layers`).
     text : {"plain", "collate", "encode"}
         How text is made to compare by its bytes alone: it does, in a collation of its own, or as bytes.
+    digest : tuple of str
+        Functions, the outermost first, that make an integer of columns of any types, and of which no planner knows what
+        they return.
     """
 
     name: str
     most_text: int
+    digest: tuple[str, ...]
     exact_type: str | None = None
     fence: str = ""
     text: str = "plain"
@@ -64,6 +70,20 @@ class Dialect:
         if source.kind == "decimal" and self.name == "postgres":
             return _read_numeric(source.name)
         return value if source.declared in ("float8", "DOUBLE") else as_double(value)
+
+    def has_read(self, columns: Sequence[Column]) -> exp.Expr:
+        """True of every row, which no planner can tell without reading these columns.
+
+        Whether they are NULL would not do: DuckDB knows of many expressions that they are not, and reads nothing then.
+        """
+        parts = [columns[start : start + _ARGUMENTS] for start in range(0, len(columns), _ARGUMENTS)]
+        return exp.and_(*(exp.NEQ(this=self._parity(part), expression=number(2)) for part in parts), copy=False)
+
+    def _parity(self, columns: Sequence[Column]) -> exp.Expr:
+        arguments: list[exp.Expr] = [column(source.name) for source in columns]
+        for function in reversed(self.digest):
+            arguments = [exp.Anonymous(this=function, expressions=arguments)]
+        return exp.Mod(this=arguments[0], expression=number(2))
 
     def exact_text(self, source: Column) -> exp.Expr:
         """Text that is the same only if all of its bytes are, whatever the collation of its column.
@@ -103,11 +123,11 @@ def _read_numeric(name: str) -> exp.Expr:
 # Limits: BigQuery 1,024k characters, Snowflake 1 MB. PostgreSQL and DuckDB have none that matters, but parse and plan
 # what they are sent in memory.
 DIALECTS = {
-    "postgres": Dialect("postgres", 8_000_000, fence="all", text="collate"),
-    "duckdb": Dialect("duckdb", 8_000_000, fence="weights", text="encode"),
-    "snowflake": Dialect("snowflake", 1_000_000, "decimal(38, 0)"),
-    "bigquery": Dialect("bigquery", 1_000_000, "decimal(38, 0)"),
-    "databricks": Dialect("databricks", 8_000_000, "decimal(38, 0)"),
+    "postgres": Dialect("postgres", 8_000_000, ("NUM_NULLS",), fence="all", text="collate"),
+    "duckdb": Dialect("duckdb", 8_000_000, ("HASH",), fence="weights", text="encode"),
+    "snowflake": Dialect("snowflake", 1_000_000, ("HASH",), "decimal(38, 0)"),
+    "bigquery": Dialect("bigquery", 1_000_000, ("FARM_FINGERPRINT", "TO_JSON_STRING", "STRUCT"), "decimal(38, 0)"),
+    "databricks": Dialect("databricks", 8_000_000, ("XXHASH64",), "decimal(38, 0)"),
 }
 
 

@@ -141,7 +141,7 @@ class Statements:
 
     def describe(self) -> Statement:
         """No rows, with the schema."""
-        return self._write(exp.Select(expressions=[exp.Star()]).from_(self._source(), copy=False).limit(0, copy=False))
+        return self._write(exp.Select(expressions=[exp.Star()]).from_(self._query(), copy=False).limit(0, copy=False))
 
     def count(self) -> Statement:
         """How many rows there are."""
@@ -436,12 +436,21 @@ class Statements:
         return self.space
 
     def _source(self) -> exp.Subquery:
-        source = _as_table(self.table.query.copy(), "source")
-        if self.table.group is None:
-            return source
-        in_group = exp.EQ(this=self._class_number(), expression=number(self.table.group))
-        members = exp.Select(expressions=[exp.Star()]).from_(source, copy=False).where(in_group, copy=False)
-        return _as_table(members, "source")
+        """The rows, of which every statement reads every column that a release needs, whatever it asks itself.
+
+        A database leaves out what a statement does not ask for, and a reader of files that drops lines which it cannot
+        parse does not notice such a line then: two statements would see different rows, and a cell would decide whether
+        a release succeeds.
+        """
+        table = self.table
+        conditions = [self.dialect.has_read([one for one in (*table.features, table.label, table.person) if one])]
+        if table.group is not None:
+            conditions.append(exp.EQ(this=self._class_number(), expression=number(table.group)))
+        rows = exp.Select(expressions=[exp.Star()]).from_(self._query(), copy=False).where(*conditions, copy=False)
+        return _as_table(rows, "source")
+
+    def _query(self) -> exp.Subquery:
+        return _as_table(self.table.query.copy(), "source")
 
     def _write(self, tree: exp.Expr) -> Statement:
         """The text of a statement, with the parameters that it has; others a database would refuse."""
