@@ -144,7 +144,7 @@ def penalty_part(reps):
                 rows = gv.simulate.gaussian_rows(theta, n, random_state=70_000 + rep)
                 model = gv.PrivateGraphicalLasso(1.0, 1e-6, bounds=(-bound, bound), random_state=rep).fit(rows)
                 other = gv.PrivateGraphicalLasso(1.0, 1e-6, alpha="ebic").fit_release(model.release_)
-                path = network_path(model._noisy, model._network, p * p)
+                path = network_path(model._network, p * p)
                 best = min(error(fit.solution.precision, theta) for fit in path)
                 thinning.append(error(model.precision_, theta) / best)
                 ebic.append(error(other.precision_, theta) / best)
