@@ -110,6 +110,7 @@ def test_nothing_is_given_back_beside_a_column_that_is_nearly_all_noise():
 
 
 @pytest.mark.filterwarnings("ignore:The variance of these columns is within its noise")
+@pytest.mark.filterwarnings("ignore:Some directions lie within the noise")
 @pytest.mark.parametrize("share", [0.0, 0.002])
 def test_a_column_of_hardly_anything_leaves_the_others_alone(share):
     """Constant, or an event of 0.2%, beside five unrelated columns: these correlated by up to 0.3 without a word."""

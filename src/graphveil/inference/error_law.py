@@ -23,7 +23,7 @@ from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.inference.uncertain import Spread
 from graphveil.recovery.diagnostics import DROWNED
-from graphveil.recovery.estimate import Estimate, recover, require_covariance
+from graphveil.recovery.estimate import Estimate, recover_moments, require_covariance
 from graphveil.recovery.gap_noise import gap_noise_of_products, gap_noise_of_trace
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.released.release import Release
@@ -163,12 +163,12 @@ def moments_of(release: Release) -> UncertainMoments:
             "A release by the paper's mechanism has a different noise distribution, for which no intervals are "
             "available: use the default mechanism."
         )
-    return _recover_moments(release)
+    return _find_moments(release)
 
 
 @lru_cache(maxsize=8)
-def _recover_moments(release: Release) -> UncertainMoments:
-    return UncertainMoments.of(release, recover(release))
+def _find_moments(release: Release) -> UncertainMoments:
+    return UncertainMoments.of(release, recover_moments(release))
 
 
 def _square_trace(matrix: Matrix) -> float:

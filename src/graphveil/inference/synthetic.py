@@ -18,7 +18,7 @@ from graphveil._packages import import_package
 from graphveil._random import generator_for
 from graphveil._typing import Vector
 from graphveil.exceptions import InvalidParameter
-from graphveil.recovery.estimate import recover
+from graphveil.recovery.estimate import recover_moments
 from graphveil.released.grouped import require_release
 from graphveil.released.release import Release
 from graphveil.simulate.samplers import gaussian_rows
@@ -108,7 +108,7 @@ def sample(release: Release, n_rows: int, *, random_state: int | None = None) ->
         raise InvalidParameter(
             'a release with variation="within" describes deviations, not rows that people could have.'
         )
-    found = recover(release)
+    found = recover_moments(release)
     seed: Any = generator_for(release.stream, "synthetic") if random_state is None else random_state
     rows = found.location + gaussian_rows(found.precision, n_rows, random_state=seed)
     spread = np.sqrt(found.covariance.diagonal())

@@ -27,13 +27,11 @@ def collinear_columns(noisy: NoisyCovariance) -> tuple[tuple[int, ...], ...]:
     scale = 1.0 / np.sqrt(np.diag(noisy.denoised))
     matrix = noisy.matrix * np.outer(scale, scale)
     values, vectors = np.linalg.eigh(matrix)
-    constant = np.zeros(len(values), dtype=bool)
-    for number, (value, vector) in enumerate(zip(values, vectors.T, strict=True)):
-        user = scale * vector
-        privacy = [sd**2 * float(user @ back @ back.T @ user) ** 2 for back, sd in noisy.privacy]
-        single = float(user**2 @ np.broadcast_to(noisy.single, matrix.shape) @ user**2)
-        noise = np.sqrt(sum(privacy) + 2.0 * single + 2.0 * noisy.sampling * value**2)
-        constant[number] = value < _WITHIN * noise and noise < _SHARP
+    users = scale[:, None] * vectors
+    privacy = sum(sd**2 * np.sum((back.T @ users) ** 2, axis=0) ** 2 for back, sd in noisy.privacy)
+    single = np.sum(users**2 * (np.broadcast_to(noisy.single, matrix.shape) @ users**2), axis=0)
+    noise = np.sqrt(privacy + 2.0 * single + 2.0 * noisy.sampling * values**2)
+    constant = (values < _WITHIN * noise) & (noise < _SHARP)
     onto = vectors[:, constant] @ vectors[:, constant].T
     most = np.minimum(np.diag(onto), 1.0 - np.diag(onto))  # |P_ij| of a projection is at most the root of two of these
     between = np.abs(onto - np.diag(np.diag(onto)))

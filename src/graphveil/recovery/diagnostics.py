@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graphveil.recovery.class_moments import ClassMoments
     from graphveil.recovery.estimate import Estimate
 
-__all__ = ["DROWNED", "diagnostics", "low_n_eff_warning", "warnings_for"]
+__all__ = ["DROWNED", "diagnostics", "low_n_eff_warning", "pair_warnings", "warnings_for"]
 
 DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
 _HARDLY_EVER = 0.05  # of records: moments are divided by this share, and so is their noise
@@ -23,7 +23,7 @@ _REMEDY = "Narrower public bounds would help, or taking logarithms of very skewe
 
 def diagnostics(release: Release, found: "Estimate") -> list[str]:
     """What a reader must know before believing an estimate, in sentences; from published numbers alone."""
-    said = warnings_for(release, found)
+    said = warnings_for(release, found) + pair_warnings(release, found)
     if found.flat:
         said.append("The release shows no structure above its noise.")
     vague = found.undetermined & (found.relative_sd <= DROWNED)
@@ -32,8 +32,6 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
             f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and so may "
             f"regression coefficients; the intervals account for this: {_list_columns(release, vague)}. {_REMEDY}."
         )
-    if found.unresolved:
-        said.append("Some directions lie within the noise; do not interpret partial correlations along them.")
     weight = release.domain.weight
     if weight is not None and not _weights_drown(release):
         mean = release.divisor / release.n_samples * weight.largest
@@ -41,12 +39,6 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
             f"The mean weight is about {mean:.3g}, but the noise is that of records which all have the largest, "
             f"{weight.largest:g}; the sampling error is that of {release.n_kish:,.0f} equally weighted "
             f"{release.event.counted}."
-        )
-    for group in found.collinear:
-        which = np.isin(np.arange(len(found.covariance)), group)
-        said.append(
-            "As far as the release can tell, these columns are collinear. Do not interpret partial correlations "
-            f"among them: {_list_columns(release, which)}. Leave at least one out."
         )
     return said
 
@@ -65,9 +57,9 @@ def low_n_eff_warning(release: Release, found: "Estimate | ClassMoments") -> lis
 
 
 def warnings_for(release: Release, found: "Estimate") -> list[str]:
-    """Cautions that are warnings, too."""
+    """Warnings for everybody who uses an estimate."""
     said = low_n_eff_warning(release, found)
-    drowned = found.undetermined & (found.relative_sd > DROWNED)
+    drowned = _drowned(found)
     if drowned.any() and not said:
         said.append(
             "The variance of these columns is within its noise. Do not interpret these columns: "
@@ -97,6 +89,26 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
             "describes clipped rows. Give a larger public norm, or bounds."
         )
     return said
+
+
+def pair_warnings(release: Release, found: "Estimate") -> list[str]:
+    """Warnings for those who read partial correlations; regressions say in their notes what concerns their columns."""
+    said = []
+    for group in found.collinear:
+        which = np.isin(np.arange(len(found.covariance)), group)
+        said.append(
+            "As far as the release can tell, these columns are collinear. Do not interpret partial correlations "
+            f"among them: {_list_columns(release, which)}. Leave at least one out."
+        )
+    # Where columns are named, or all are warned of, it is most likely they along which nothing is known.
+    if found.unresolved and not (said or _drowned(found).any() or found.n_eff < len(found.covariance)):
+        said.append("Some directions lie within the noise; do not interpret partial correlations along them.")
+    return said
+
+
+def _drowned(found: "Estimate") -> NDArray[np.bool_]:
+    """Columns whose variance is within its noise."""
+    return np.asarray(found.undetermined & (found.relative_sd > DROWNED))
 
 
 def _weights_drown(release: Release) -> bool:

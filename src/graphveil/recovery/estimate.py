@@ -15,7 +15,7 @@ from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.adaptive_protocol import Conclusion, adaptive_rounds, recall
 from graphveil.recovery.collinearity import collinear_columns
-from graphveil.recovery.diagnostics import warnings_for
+from graphveil.recovery.diagnostics import pair_warnings, warnings_for
 from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.recovery.hidden_tails import find_hidden_tails
 from graphveil.recovery.missing_values import complete
@@ -37,7 +37,7 @@ from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import CellCounts, Moments, Query
 from graphveil.spec.row_space import RowSpace
 
-__all__ = ["Estimate", "estimate_release", "recover", "require_covariance"]
+__all__ = ["Estimate", "estimate_release", "recover", "recover_moments", "require_covariance"]
 
 _SATURATED = 0.8  # of the squared norm bound
 _UNDETERMINED = 1.0 / 3.0  # relative noise of a variance where nothing but its noise is known
@@ -205,6 +205,14 @@ def recover(release: Release) -> Estimate:
     >>> gv.recover(out).precision.shape
     (5, 5)
     """
+    result = recover_moments(release)
+    for caution in pair_warnings(release, result):
+        warn_caller(caution, PrivacyWarning)
+    return result
+
+
+def recover_moments(release: Release) -> Estimate:
+    """:func:`recover` for those who do not read partial correlations, without warnings about these."""
     require_covariance(release)
     result = estimate_release(release)
     for caution in warnings_for(release, result):

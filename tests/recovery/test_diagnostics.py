@@ -1,0 +1,70 @@
+"""What Python warns of is what the report and the command line say, each once and in the same words."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import graphveil as gv
+from graphveil.exceptions import PrivacyWarning
+from graphveil.recovery.diagnostics import diagnostics
+
+SCORES = {"math": (-6, 6), "reading": (-6, 6), "total": (-10, 10), "absent": (-6, 6)}
+
+
+def released(rows, names=SCORES, epsilon=1.0):
+    domain = gv.Domain(bounds={name: SCORES[name] for name in names})
+    return gv.release(rows, domain=domain, budget=gv.Budget(epsilon, 1e-6), random_state=0)
+
+
+def scores(n=20_000):
+    """A total is the sum of two scores."""
+    math, reading, absent = np.random.default_rng(0).normal(size=(3, n))
+    return np.c_[math, reading, math + reading, absent]
+
+
+def heard(function):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        result = function()
+    return result, [str(one.message) for one in said if issubclass(one.category, PrivacyWarning)]
+
+
+def test_collinear_columns_are_warned_of_once():
+    release = released(scores())
+    estimate, said = heard(lambda: gv.recover(release))
+    assert estimate.collinear == ((0, 1, 2),)
+    assert said == [
+        "As far as the release can tell, these columns are collinear. Do not interpret partial correlations among "
+        "them: math, reading, total. Leave at least one out."
+    ]
+    assert said == diagnostics(release, estimate)
+    for model in (gv.PrivatePrecision, gv.PrivateRidgePrecision, gv.PrivateGraphicalLasso):
+        assert heard(lambda model=model: model(1.0, 1e-6).fit_release(release))[1] == said
+
+
+def test_directions_within_the_noise_are_warned_of_once():
+    math, _, _, absent = scores(4000).T
+    release = released(np.c_[math, 0.9999 * math + 0.014 * absent, absent], ("math", "reading", "absent"), 0.2)
+    estimate, said = heard(lambda: gv.recover(release))
+    assert estimate.unresolved
+    assert sum("Some directions lie within the noise" in text for text in said) == 1
+    assert set(said) <= set(diagnostics(release, estimate))
+
+
+def test_a_regression_is_warned_of_nothing_that_its_notes_say():
+    """Nobody who left a column out is told to leave one out."""
+    release = released(scores())
+    fitted, said = heard(lambda: gv.regression(release, "absent", ["math", "reading"]))
+    assert np.isfinite(fitted.std_err).all()
+    assert said == []
+    fitted, said = heard(lambda: gv.regression(release, "absent"))
+    assert "collinear" in fitted.notes[-1]
+    assert said == []
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_a_table_without_fault_gives_no_warning(epsilon):
+    math, reading, _, absent = scores().T
+    release = released(np.c_[math, reading, absent - 0.5 * math], ("math", "reading", "absent"), epsilon)
+    assert heard(lambda: gv.recover(release))[1] == []
