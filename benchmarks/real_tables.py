@@ -159,8 +159,9 @@ def judge(frame, domain, truth, pairs, epsilon, seed):
     error = np.abs(estimate.partial_correlations - truth)[pairs]
     intervals = gv.PrivateGraphicalLasso(epsilon, 1e-6).fit_release(made).edge_intervals()
     intervals = intervals.by_level or intervals
-    inside = (intervals.lower <= truth) & (truth <= intervals.upper)
-    return estimate.n_eff, error.max(), np.median(error), inside[pairs].mean() if intervals.reason is None else np.nan
+    inside = ((intervals.lower <= truth) & (truth <= intervals.upper))[pairs]
+    given = np.isfinite(intervals.lower)[pairs]
+    return estimate.n_eff, error.max(), np.median(error), inside[given].mean() if given.any() else np.nan
 
 
 def main():

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 import graphveil as gv
+from graphveil.cli._network_formats import FORMATS, collect_network
 from graphveil.exceptions import PrivacyWarning, SourceError
 from graphveil.recovery.diagnostics import diagnostics
+from helpers.collinear import LOST, collinear_release
 
 BUDGET = gv.Budget(1.0, 1e-6)
 N = 6000
@@ -218,3 +220,25 @@ def test_men_and_women_are_one_charge():
     made = gv.release(table, domain=domain, budget=BUDGET, by={"sex": ["F", "M"]}, ledger=Ledger(), dataset="d")
     assert len(charged) == 1
     assert len(made) == 2
+
+
+@pytest.mark.filterwarnings("ignore:As far as the release can tell")
+def test_pairs_of_collinear_columns_are_left_out_everywhere(tmp_path):
+    """A network, its centralities and comparisons go on without the pairs of two scores and their total."""
+    collinear = collinear_release()
+    central = gv.centrality(collinear)
+    assert all(np.isfinite(part).all() for part in (central.strength.value, central.strength.upper))
+    assert "No intervals between collinear columns" in central.summary()
+    compared = gv.compare(collinear, collinear, overlap=True)
+    assert np.isnan(compared.partial_correlations.difference).sum() == len(LOST)
+    assert np.isfinite(compared.smallest_difference)
+    assert np.isfinite(compared.networks).all()
+    assert any("No intervals between collinear columns" in note for note in compared.notes)
+    network = collect_network(gv.PrivateGraphicalLasso(2.0, 1e-6).fit_release(collinear), collinear)
+    without = {(edge["source"], edge["target"]) for edge in network.edges if "lower" not in edge}
+    assert without
+    assert without <= LOST
+    assert all(edge["could_be_noise"] for edge in network.edges if "lower" not in edge)
+    for ending, kind in FORMATS.items():
+        kind.write(network, tmp_path / f"network{ending}")
+    assert "NaN" not in (tmp_path / "network.graphml").read_text()

@@ -29,7 +29,8 @@ def payload(html):
         return None if text is None else np.frombuffer(base64.b64decode(text), kind)
 
     for name in ("estimate", "lower", "upper"):
-        data[name] = None if data[name] is None else unpacked(data[name]) / data["units"]
+        stored = unpacked(data[name])
+        data[name] = None if stored is None else np.where(stored == data["none"], np.nan, stored / data["units"])
     data["sure"] = np.unpackbits(unpacked(data["sure"], np.uint8), bitorder="little").astype(bool)
     data["path"] = [
         (unpacked(at["i"], "<u2"), unpacked(at["j"], "<u2"), unpacked(at["r"]) / data["units"]) for at in data["path"]

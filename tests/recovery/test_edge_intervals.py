@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
+import graphveil as gv
 from graphveil.recovery.analysis import Analysis
-from graphveil.recovery.edge_intervals import _tail_probability
+from graphveil.recovery.edge_intervals import EdgeIntervals, _tail_probability
 from graphveil.recovery.estimate import estimate_release
+from helpers.collinear import LOST, collinear_release
 from helpers.mixed import mixed_release
 
 
@@ -71,3 +73,43 @@ def test_one_category_alone_and_too_few_records(found):
     assert few.reason is not None
     assert few.estimate.shape == (6, 6)
     assert few.columns == found.columns
+
+
+def test_pairs_of_collinear_columns_have_no_interval():
+    """With two scores and their total given, noise made a partial correlation of -0.47 ± 0.1 out of -0.89."""
+    found = intervals(collinear_release())
+    assert found.reason is None
+    assert found.note == "No intervals between collinear columns: ward[b], in_b; math, reading, total."
+    assert found.note in repr(found)
+    assert "11 pairs" in repr(found)
+    frame = found.to_frame()
+    numbers = frame[["estimate", "lower", "upper", "p_value"]]
+    assert set(zip(frame.source, frame.target, strict=True)) >= LOST
+    without = numbers.isna().all(axis=1)
+    assert set(zip(frame.source[without], frame.target[without], strict=True)) == LOST
+    assert not numbers[~without].isna().any(axis=None)
+    assert without.iloc[-len(LOST) :].all()
+    assert not frame.edge[without].any()
+    assert frame.edge[(frame.source == "lunch") & (frame.target == "ward")].all()
+    assert 0.0 < found.smallest_edge < 0.2
+    apart = found.by_level
+    assert set(zip(*np.nonzero(np.isnan(np.triu(apart.estimate, 1))), strict=True)) == {(0, 1), (0, 2), (1, 2), (4, 6)}
+
+
+def test_false_discoveries_are_counted_among_pairs_that_are_tested():
+    p_value = np.full((4, 4), np.nan)
+    for (i, j), value in zip([(0, 1), (0, 2), (1, 2)], [0.001, 0.03, 0.6], strict=True):
+        p_value[i, j] = p_value[j, i] = value
+    tested = EdgeIntervals(p_value, p_value, p_value, p_value, 0.95, None)
+    alone = EdgeIntervals(*[p_value[:3, :3]] * 4, 0.95, None)
+    assert (tested.select()[:3, :3] == alone.select()).all()
+    assert alone.select().sum() == 4
+    assert not tested.select()[3].any()
+
+
+def test_where_all_pairs_are_collinear_there_is_a_reason():
+    x = np.random.default_rng(0).normal(size=20_000)
+    domain = gv.Domain(bounds={"here": (-6, 6), "there": (-6, 6)})
+    found = intervals(gv.release(np.c_[x, x], domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0))
+    assert "these columns are collinear: here, there" in found.reason
+    assert np.isnan(found.estimate).all()

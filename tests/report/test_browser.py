@@ -9,6 +9,7 @@ import pytest
 import graphveil as gv
 from graphveil.report.escaping import cell_text
 from graphveil.report.page import forecast_html, report_html
+from helpers.collinear import LOST, collinear_release
 from helpers.reports import FORMULAS, HOSTILE, payload, simulated, small
 
 
@@ -162,6 +163,22 @@ def test_what_is_copied_holds_no_formula(visit):
     names = list(FORMULAS)
     pairs = [f"{cells[a]},{cells[b]}," for k, a in enumerate(names) for b in names[k + 1 :]]
     assert [pair for pair in pairs if f"\n{pair}" not in text] == [], text
+
+
+@pytest.mark.filterwarnings("ignore:As far as the release can tell")
+def test_pairs_of_collinear_columns_say_that_they_have_no_interval(visit):
+    page = visit(report_html(collinear_release()), permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_label("All pairs").check()
+    table = {(first, second): rest for first, second, *rest in rows(page)}
+    assert {pair for pair, (_, _, low, high, _) in table.items() if low == high == "–"} == LOST
+    assert all(table[pair][1] == "could be" for pair in LOST)
+    for heading in ("from", "to"):
+        page.locator("#edges").get_by_role("button", name=heading, exact=True).click()
+        assert {tuple(row[:2]) for row in rows(page)[-len(LOST) :]} == LOST
+    page.get_by_role("button", name="Copy as CSV").click()
+    page.locator("#copied", has_text="copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").count(",,,") == len(LOST)
+    assert "NaN" not in page.content().split("<script")[0]
 
 
 def test_hover_says_name_and_interval(page):

@@ -12,6 +12,7 @@ from graphveil._graph_layout import place_nodes
 from graphveil.report.page import report_html
 from graphveil.report.privacy_card import max_guess_accuracy, privacy_card
 from graphveil.report.report_data import collect_report_data
+from helpers.collinear import LOST, collinear_release
 from helpers.reports import HOSTILE, payload, small
 
 # Releases here are not seeded: by chance a column may drown, which is not what these tests are about.
@@ -38,6 +39,18 @@ def test_intervals_are_the_estimators(insurance):
     for name in ("estimate", "lower", "upper"):
         assert np.abs(data[name] - getattr(found, name)[pairs]).max() <= 0.5e-4
     assert np.array_equal(data["sure"][: pairs[0].size], found.select()[pairs])
+
+
+def test_pairs_of_collinear_columns_have_an_estimate_and_no_interval():
+    release = collinear_release()
+    found, estimate = collect_report_data(release).intervals, gv.recover(release)
+    data, pairs = payload(report_html(release)), np.triu_indices(6, 1)
+    without = np.isnan(found.estimate[pairs])
+    assert without.sum() == len(LOST)
+    for name in ("lower", "upper"):
+        assert (np.isnan(data[name]) == without).all()
+    assert data["estimate"][0] == pytest.approx(estimate.partial_correlations[0, 1], abs=1e-4)
+    assert not data["sure"][:15][without].any()
 
 
 def test_the_same_release_gives_the_same_page(insurance, tmp_path):

@@ -9,7 +9,9 @@ import graphveil as gv
 from graphveil.exceptions import InvalidParameter
 from graphveil.spec.codebook_text import python_of_domain, toml_of_domain
 from graphveil.studio.columns import import_codebook, read_columns
-from graphveil.studio.public_answer import exact_partial_correlations
+from graphveil.studio.public_answer import compare_with_public_records, exact_partial_correlations
+from helpers.mixed import KINDS as KINDS_OF_MIXED
+from helpers.mixed import mixed_rows
 from helpers.studios import draft
 
 ENTERED = [
@@ -94,6 +96,17 @@ def test_public_records_are_weighted_clipped_and_counted_by_person(tmp_path):
     covariance = np.cov(rows.T, aweights=counted, ddof=0)
     covariance[2, :] = covariance[:, 2] = np.cov(rows[~gone].T, aweights=counted[~gone], ddof=0)[2]
     assert found == pytest.approx(gv.metrics.partial_correlations(np.linalg.inv(covariance)), abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 0.01])
+def test_levels_of_categories_stand_beside_their_exact_numbers(epsilon, tmp_path):
+    """With intervals and without."""
+    mixed_rows(8000).to_parquet(tmp_path / "people.parquet")
+    data, domain = str(tmp_path / "people.parquet"), gv.Domain(KINDS_OF_MIXED)
+    made = gv.release(data, domain=domain, budget=gv.Budget(epsilon, 1e-6), random_state=0)
+    pairs = compare_with_public_records(made, data, domain)
+    assert {pair["first"] for pair in pairs} & {"Ward of the patient[B]", "region[south]", "diet[vegan]"}
+    assert all((pair["lower"] is None) == (epsilon < 1.0) for pair in pairs)
 
 
 def test_groups():

@@ -40,8 +40,9 @@ class FittedNetwork:
         Of the variables, between which there are edges.
     edges : list of dict
         ``source``, ``target``, ``weight`` (partial correlation), and with intervals ``estimate``, ``lower``, ``upper``,
-        ``p_value`` and ``could_be_noise``. Where a category of three levels or more is one variable, ``df`` too: how
-        many partial correlations an edge stands for. Where there are several, its weight is a strength without a sign.
+        ``p_value`` and ``could_be_noise``; between collinear columns only the last. Where a category of three levels or
+        more is one variable, ``df`` too: how many partial correlations an edge stands for. Where there are several, its
+        weight is a strength without a sign.
     columns : tuple of str
         Of the matrices.
     precision, covariance, location : arrays
@@ -81,7 +82,8 @@ def collect_network(model: Any, release: "Release", *, by_level: bool = False) -
         if max(widths) > 1:
             edge["df"] = widths[i] * widths[j]
         if intervals is not None and sure is not None and intervals.reason is None:
-            edge |= {name: float(getattr(intervals, name)[i, j]) for name in _NUMBERS[1:]}
+            if not np.isnan(intervals.p_value[i, j]):
+                edge |= {name: float(getattr(intervals, name)[i, j]) for name in _NUMBERS[1:]}
             edge["could_be_noise"] = not bool(sure[i, j])
         edges.append(edge)
     edges.sort(key=lambda edge: -abs(edge["weight"]))
@@ -100,7 +102,7 @@ def collect_network(model: Any, release: "Release", *, by_level: bool = False) -
 
 def _graphml(network: FittedNetwork) -> bytes:
     kinds = dict.fromkeys(_NUMBERS, "double") | {"could_be_noise": "boolean", _JOINT: "int"}
-    known = [name for name in kinds if network.edges and name in network.edges[0]]
+    known = [name for name in kinds if any(name in edge for edge in network.edges)]
     number = {name: k for k, name in enumerate(network.names)}
     out = io.StringIO()
     out.write(_GRAPHML)
@@ -111,7 +113,7 @@ def _graphml(network: FittedNetwork) -> bytes:
     for name, k in number.items():
         out.write(f'<node id="n{k}"><data key="name">{xml_text(name)}</data></node>\n')
     for edge in network.edges:
-        data = "".join(f'<data key="{name}">{json.dumps(edge[name])}</data>' for name in known)
+        data = "".join(f'<data key="{name}">{json.dumps(edge[name])}</data>' for name in known if name in edge)
         out.write(f'<edge source="n{number[edge["source"]]}" target="n{number[edge["target"]]}">{data}</edge>\n')
     out.write("</graph>\n</graphml>\n")
     return out.getvalue().encode()

@@ -62,7 +62,7 @@ def fit(
     }
     worth = f"as good as {network.n_eff:,.0f} noise-free records"
     said = [f"{edges} edges between {len(network.names)} variables, {worth}: {output}"]
-    if network.edges and "lower" not in network.edges[0]:
+    if network.edges and not any("lower" in edge for edge in network.edges):
         said.append("Without intervals: any of these edges could be noise.")
     said += map(one_line, facts["cautions"])  # they name columns
     emit(as_json, facts, lambda out: echo(out, "\n".join(said)), kept=True)

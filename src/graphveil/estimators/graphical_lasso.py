@@ -158,7 +158,8 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         EdgeIntervals
             With ``estimate``, ``lower``, ``upper``, ``p_value``, and ``select(fdr=0.1)`` to choose edges; without
             numbers but with a ``reason`` where the release has less than two effective records per column, or where
-            columns are collinear.
+            collinear columns hide everything else. Pairs of columns that are collinear with each other have none, which
+            its ``note`` says.
         """
         check_is_fitted(self, "precision_")
         level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)

@@ -93,6 +93,8 @@ class Centrality:
         Number of edges that are unlikely to be noise; only these enter the sums.
     reason : str or None
         Why there are no intervals, and therefore no centralities.
+    note : str or None
+        Why some pairs have none, and do not count.
     """
 
     columns: tuple[str, ...]
@@ -102,6 +104,7 @@ class Centrality:
     level: float
     n_edges: int
     reason: str | None
+    note: str | None = None
 
     @property
     def measures(self) -> dict[str, Measure]:
@@ -141,7 +144,10 @@ class Centrality:
             ),
             ("", name, f"[{tail:.3g}", f"{1.0 - tail:.3g}]", "above next"),
             rows,
-            ("Probabilities are those of another study of as many people with the same budget.",),
+            (
+                "Probabilities are those of another study of as many people with the same budget.",
+                *([] if self.note is None else [self.note]),
+            ),
         )
 
     def summary(self) -> str:
@@ -199,21 +205,20 @@ def find_centrality(analysis: Analysis, edges: EdgeIntervals, blocks: Vector | N
         reason = edges.reason or "There is one variable, and nothing that it could be associated with."
         return Centrality(columns, None, None, None, level, 0, reason)
     chosen = edges.select(_FDR)
-    signs = np.where(chosen, np.sign(edges.estimate), 0.0)
+    shown, given = np.where(chosen, edges.estimate, 0.0), (~np.isnan(edges.estimate)).astype(np.float64)
     simulated = _simulate(analysis, edges, chosen)
-    everywhere, everyone = np.ones(chosen.shape), np.ones(len(columns), dtype=bool)
-    signed = everywhere if edges.df is None else (edges.df == 1).astype(np.float64)
-    across = None if blocks is None else (blocks[:, None] != blocks).astype(np.float64)
+    everyone = np.ones(len(columns), dtype=bool)
+    signed = given if edges.df is None else given * (edges.df == 1)
+    across = None if blocks is None else given * (blocks[:, None] != blocks)
     return Centrality(
         columns,
-        _measure(signs * edges.estimate, np.abs, simulated, everywhere, level, everyone),
-        _measure(
-            np.where(chosen, edges.estimate, 0.0), np.asarray, simulated, signed, level, np.asarray(signed.any(axis=1))
-        ),
-        None if across is None else _measure(signs * edges.estimate, np.abs, simulated, across, level, everyone),
+        _measure(np.abs(shown), np.abs, simulated, given, level, everyone),
+        _measure(shown, np.asarray, simulated, signed, level, np.asarray(signed.any(axis=1))),
+        None if across is None else _measure(np.abs(shown), np.abs, simulated, across, level, everyone),
         level,
         int(chosen.sum()) // 2,
         None,
+        edges.note,
     )
 
 
@@ -243,7 +248,7 @@ def _simulate(analysis: Analysis, edges: EdgeIntervals, chosen: NDArray[np.bool_
         own = moved.diagonal() / diagonal
         draw[:] = -moved * scale - truth * (own[:, None] + own) / 2.0
     by_column = edges.by_level or edges
-    sd = by_column.fisher_z_sd * (1.0 - by_column.estimate**2)
+    sd = np.nan_to_num(by_column.fisher_z_sd * (1.0 - by_column.estimate**2))  # pairs without numbers do not count
     np.fill_diagonal(sd, 0.0)
     drawn *= sd / np.maximum(drawn.std(axis=0), np.finfo(np.float32).tiny)
     # As strong as the weakest that was chosen, in its own standard deviations: where the real choice drew the line.

@@ -373,6 +373,8 @@ def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
             f"{name}: {note}" for name, part in ((a.name, a.fitted), (b.name, b.fitted)) for note in part.notes
         )
     for side in (a, b):
+        if reason is None and side.edges.note is not None:
+            notes += (f"{side.name}: {side.edges.note}",)
         vague = [columns[k] for k in numeric if _vague(side.estimate)[k]]
         if vague:
             notes += (f"{side.name}: the standard deviation of {', '.join(vague)} is not known well enough.",)
@@ -547,4 +549,4 @@ def _subtract_networks(a: Side, b: Side, *, overlap: bool) -> Differences:
 
 def _smallest_difference(a: Side, b: Side, *, overlap: bool) -> float | None:
     (_, first), (_, second) = _scores(a.edges_of_columns), _scores(b.edges_of_columns)
-    return float(np.tanh(SEEN * np.median(addition(overlap)(first, second)))) if first.size else None
+    return float(np.tanh(SEEN * np.nanmedian(addition(overlap)(first, second)))) if first.size else None

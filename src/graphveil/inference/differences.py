@@ -183,6 +183,7 @@ def add_covariances(first: Matrix, second: Matrix, *, overlap: bool) -> Matrix:
     """The same of the covariances of several."""
     if not overlap:
         return first + second
-    sizes = [np.linalg.slogdet(one)[1] for one in (first, second)]
+    with np.errstate(invalid="ignore"):  # NaN where a group has no interval
+        sizes = [np.linalg.slogdet(one)[1] for one in (first, second)]
     ratio = np.exp((sizes[1] - sizes[0]) / (2.0 * len(first)))
     return np.asarray((1.0 + ratio) * first + (1.0 + 1.0 / ratio) * second)

@@ -57,7 +57,8 @@ class EdgeIntervals:
     ----------
     estimate, lower, upper : (p, p) arrays
         Partial correlations without the bias of the lasso, and the ends of their intervals; NaN if there is a
-        ``reason`` to give none. The average contribution of noise to a strength is subtracted.
+        ``reason`` to give none, and between columns that are collinear with each other. The average contribution of
+        noise to a strength is subtracted.
     p_value : (p, p) array
         Probability that noise alone would make an edge look at least this strong, by simulation: near 5% it need not
         agree with an interval to the last digit.
@@ -65,6 +66,8 @@ class EdgeIntervals:
         Level of the intervals, for each pair separately.
     reason : str or None
         Why there are no intervals.
+    note : str or None
+        Why some pairs have none.
     columns : tuple of str
         Names of the variables.
     df : (p, p) array of int, or None
@@ -86,6 +89,7 @@ class EdgeIntervals:
     df: NDArray[np.intp] | None = None
     by_level: "EdgeIntervals | None" = None
     scores: FisherScores | None = None
+    note: str | None = None
 
     @classmethod
     def of_scores(
@@ -112,7 +116,8 @@ class EdgeIntervals:
     def plot(self, most: int = 30) -> Any:
         """The strongest pairs with their intervals: axes of matplotlib, or SVG where it is not installed."""
         i, j = np.triu_indices(len(self.estimate), 1)
-        order = np.argsort(-np.abs(self.estimate[i, j]))[:most]
+        strength = np.abs(self.estimate[i, j])
+        order = np.argsort(-strength)[: min(most, np.count_nonzero(~np.isnan(strength)))]
         i, j = i[order], j[order]
         named = self.columns or tuple(f"x{k}" for k in range(len(self.estimate)))
         pairs = [f"{named[a]} — {named[b]}" for a, b in zip(i, j, strict=True)]
@@ -147,7 +152,7 @@ class EdgeIntervals:
         pairs = np.triu_indices(len(self.estimate), 1)
         if self.reason is not None or not pairs[0].size:
             return None
-        return float(np.tanh(SEEN * np.median(self.fisher_z_sd[pairs])))
+        return float(np.tanh(SEEN * np.nanmedian(self.fisher_z_sd[pairs])))
 
     def select(self, fdr: float = 0.1) -> NDArray[np.bool_]:
         """Adjacency matrix of edges; at most a share ``fdr`` of them is expected to be noise.
@@ -159,11 +164,11 @@ class EdgeIntervals:
         chosen = np.zeros(self.p_value.shape, dtype=bool)
         upper = np.triu_indices(len(chosen), 1)
         p_values = self.p_value[upper]
-        count = p_values.size
-        if self.reason is not None or count == 0:
+        ordered = np.sort(p_values[~np.isnan(p_values)])  # pairs without a p-value are not tested
+        count = ordered.size
+        if count == 0:
             return chosen
         without = min(1.0, (1.0 + np.count_nonzero(p_values > 0.5)) / (0.5 * count))
-        ordered = np.sort(p_values)
         passed = np.flatnonzero(ordered <= fdr * np.arange(1, count + 1) / (count * without))
         if passed.size:
             chosen[upper] = p_values <= ordered[passed[-1]]
@@ -172,8 +177,9 @@ class EdgeIntervals:
     def __repr__(self) -> str:
         if self.reason is not None:
             return f"<EdgeIntervals: none. {self.reason}>"
-        p = len(self.estimate)
-        return f"<EdgeIntervals: {p * (p - 1) // 2} pairs at level {self.level:g}, {self.select().sum() // 2} edges>"
+        pairs = np.count_nonzero(~np.isnan(self.p_value[np.triu_indices(len(self.p_value), 1)]))
+        said = "" if self.note is None else f". {self.note}"
+        return f"<EdgeIntervals: {pairs} pairs at level {self.level:g}, {self.select().sum() // 2} edges{said}>"
 
 
 def edge_intervals(
@@ -191,10 +197,12 @@ def edge_intervals(
     """
     p, places = len(noisy.matrix), tuple((variables or {}).values())
     several = any(len(place) > 1 for place in places)
-    if network.is_broad:
+    groups = collinear_columns(noisy)
+    lost = _within_groups(groups, p)
+    if network.is_broad or (groups and lost[np.triu_indices(p, 1)].all()):
         named = tuple(variables or ()) if several else columns
         nothing = np.full((len(named) or p,) * 2, np.nan)
-        return EdgeIntervals(nothing, nothing, nothing, nothing, level, _why_broad(noisy, n_eff, columns), named)
+        return EdgeIntervals(nothing, nothing, nothing, nothing, level, _why_broad(groups, n_eff, p, columns), named)
     corrected = _newton_step(repair_diagonal(noisy.matrix, noisy), network.solution.precision)
     noise = PrecisionNoise(network.solution.precision, noisy)
     scores = FisherScores(corrected, noise)
@@ -206,12 +214,19 @@ def edge_intervals(
     reach, upper, p_value = half_width(level), np.triu_indices(p, 1), np.ones((p, p))
     p_value[upper] = p_value.T[upper] = of_columns.tail_probability(np.abs(z[upper]) / sd[upper])
     by_column = EdgeIntervals.of_scores(z, reach * factor * sd, p_value, level, columns)
+    note = f"No intervals between collinear columns: {_name_groups(groups, columns)}." if groups else None
+    if note is not None:
+        by_column = _leave_out(by_column, lost, note)
     if not several:
         return by_column
     strengths = strength_intervals(corrected, noise, places, reach, factor)
     joint = of_variables.tail_probability(wald_scores(corrected, noise, places))
     by_column = replace(by_column, scores=scores)
-    return _join_levels(by_column, variables or {}, dict(zip(_NUMBERS, (*strengths, joint), strict=True)))
+    found = _join_levels(by_column, variables or {}, dict(zip(_NUMBERS, (*strengths, joint), strict=True)))
+    if note is None:
+        return found
+    lost_of_variables = np.array([[i != j and lost[np.ix_(i, j)].any() for j in places] for i in places])
+    return _leave_out(found, lost_of_variables, note)
 
 
 def _join_levels(by_column: EdgeIntervals, variables: Mapping[str, range], joint: dict[str, Matrix]) -> EdgeIntervals:
@@ -232,21 +247,37 @@ def _join_levels(by_column: EdgeIntervals, variables: Mapping[str, range], joint
     )
 
 
-def _why_broad(noisy: NoisyCovariance, n_eff: float, columns: tuple[str, ...]) -> str:
+def _within_groups(groups: tuple[tuple[int, ...], ...], p: int) -> NDArray[np.bool_]:
+    """Pairs of columns that are collinear with each other: what one of them has given the others is noise."""
+    found = np.zeros((p, p), dtype=bool)
+    for group in groups:
+        found[np.ix_(group, group)] = True
+    np.fill_diagonal(found, False)
+    return found
+
+
+def _leave_out(found: EdgeIntervals, pairs: NDArray[np.bool_], note: str) -> EdgeIntervals:
+    """The same without the numbers of these pairs."""
+    numbers: dict[str, Any] = {name: np.where(pairs, np.nan, getattr(found, name)) for name in _NUMBERS}
+    return replace(found, **numbers, note=note)
+
+
+def _name_groups(groups: tuple[tuple[int, ...], ...], columns: tuple[str, ...]) -> str:
+    return "; ".join(list_first([columns[k] if columns else f"x{k}" for k in group]) for group in groups)
+
+
+def _why_broad(groups: tuple[tuple[int, ...], ...], n_eff: float, p: int, columns: tuple[str, ...]) -> str:
     """The reason why single pairs say nothing."""
-    p = len(noisy.matrix)
     if n_eff < RELIABLE * p:
         return (
             f"The release has {n_eff:.3g} effective records for {p} columns: no pair can be distinguished from noise. "
             f"Intervals need at least {RELIABLE:g} per column, and often twice that."
         )
-    groups = collinear_columns(noisy)
     if groups:
-        named = "; ".join(list_first([columns[k] if columns else f"x{k}" for k in group]) for group in groups)
         return (
-            f"As far as the release can tell, these columns are collinear: {named}. Given the others, at least one of "
-            f"{'them' if len(groups) == 1 else 'each group'} has no variation left to correlate. Leave it out, as one "
-            "level of a category is left out."
+            f"As far as the release can tell, these columns are collinear: {_name_groups(groups, columns)}. Given the "
+            f"others, at least one of {'them' if len(groups) == 1 else 'each group'} has no variation left to "
+            "correlate. Leave it out, as one level of a category is left out."
         )
     return (
         "Edges that look certain contradict each other, because some directions of the table lie within the noise: "

@@ -11,7 +11,7 @@
   // ---------------------------------------------------------------- numbers
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const words = (text, Kind) => { const raw = bytes(text); return new Kind(raw.buffer, 0, raw.length / 2); };
-  const correlations = (text) => text === null ? null : Float32Array.from(words(text, Int16Array), (v) => v / units);
+  const correlations = (text) => text === null ? null : Float32Array.from(words(text, Int16Array), (v) => v === data.none ? NaN : v / units);
   const estimate = correlations(data.estimate), lower = correlations(data.lower), upper = correlations(data.upper);
   const sureBits = bytes(data.sure);
   const pairOf = (i, j) => i < j ? i * (2 * p - i - 1) / 2 + j - i - 1 : pairOf(j, i);
@@ -27,7 +27,7 @@
   const shownAs = (v, pair) => unsigned[pair] ? v.toFixed(2) : signed(v);
   const plain = (v) => v.toFixed(4);
   const short = (name) => { const c = Array.from(name); return c.length > SHORT ? c.slice(0, SHORT - 1).join("") + "\u2026" : name; };
-  const interval = (k) => lower === null ? "no interval" : shownAs(lower[k], k) + " to " + shownAs(upper[k], k);
+  const interval = (k) => lower === null || Number.isNaN(lower[k]) ? "no interval" : shownAs(lower[k], k) + " to " + shownAs(upper[k], k);
   const doubt = (k) => isSure(k) ? "" : ", could be noise";
 
   // ---------------------------------------------------------------- state
@@ -178,14 +178,17 @@
 
   // ---------------------------------------------------------------- the table
   const table = byId("edges"), head = table.tHead.rows[0], body = table.tBodies[0];
+  const end = (values) => {
+    const given = (e, known, none) => Number.isNaN(values[e.pair]) ? none : known(values[e.pair], e.pair);
+    return { of: (e) => given(e, (v) => v, -Infinity), text: (e) => given(e, shownAs, "\u2013"), csv: (e) => given(e, plain, ""), kind: "number" };
+  };
   const columns = [
     { key: "first", title: "Variable", of: (e) => names[e.i], kind: "name" },
     { key: "second", title: "and", of: (e) => names[e.j], kind: "name" },
     { key: "size", title: "Estimate", of: (e) => Math.abs(estimate[e.pair]), text: (e) => shownAs(estimate[e.pair], e.pair), csv: (e) => plain(estimate[e.pair]), kind: "number" },
     { key: "noise", title: "Noise?", of: (e) => isSure(e.pair) ? 0 : 1, text: (e) => isSure(e.pair) ? "unlikely" : "could be", kind: "word" },
     ...(lower === null ? [] : [
-      { key: "lower", title: "from", of: (e) => lower[e.pair], text: (e) => shownAs(lower[e.pair], e.pair), csv: (e) => plain(lower[e.pair]), kind: "number" },
-      { key: "upper", title: "to", of: (e) => upper[e.pair], text: (e) => shownAs(upper[e.pair], e.pair), csv: (e) => plain(upper[e.pair]), kind: "number" }]),
+      { key: "lower", title: "from", ...end(lower) }, { key: "upper", title: "to", ...end(upper) }]),
     { key: "network", title: "In the network", of: (e) => Math.abs(e.r), text: (e) => e.apart ? "\u2013" : shownAs(e.r, e.pair), csv: (e) => plain(e.r), kind: "number" },
   ];
   const collator = new Intl.Collator(undefined, { numeric: true });

@@ -30,6 +30,7 @@ PAGE = re.compile(rb"<!doctype html>\n<!-- graphveil -->")  # how a page of ours
 
 _MOST_CENTRAL = 30  # variables of a chart
 _UNITS = 10_000  # partial correlations are stored as integers in this unit: Int16, four digits
+_NONE = -32_768  # stands for a number that is not given
 
 
 def write_report(
@@ -250,6 +251,7 @@ def _data(content: Content) -> str:
         "scales": [round(point.scale / content.path[content.chosen].scale, 4) for point in content.path],
         "chosen": content.chosen,
         "units": _UNITS,
+        "none": _NONE,
         "estimate": _pack(content.estimate[pairs]),
         "lower": None if content.intervals.reason else _pack(content.intervals.lower[pairs]),
         "upper": None if content.intervals.reason else _pack(content.intervals.upper[pairs]),
@@ -296,4 +298,5 @@ def _edges(partial: NDArray[np.float64]) -> dict[str, str]:
 
 
 def _pack(correlations: NDArray[np.float64]) -> str:
-    return base64.b64encode(np.rint(np.clip(correlations, -1, 1) * _UNITS).astype("<i2").tobytes()).decode()
+    stored = np.where(np.isnan(correlations), _NONE, np.rint(np.clip(correlations, -1, 1) * _UNITS))
+    return base64.b64encode(stored.astype("<i2").tobytes()).decode()

@@ -111,7 +111,8 @@ def collect_report_data(release: Release) -> Content:
     network = analysis.network
     most = max(_LEAST_EDGES, _EDGES_A_COLUMN * p, 2 * network.solution.n_edges)
     path, intervals = analysis.find_path(most), analysis.find_intervals(LEVEL)
-    estimate = intervals.estimate if intervals.reason is None else association_strengths(found.precision, places)
+    denoised = association_strengths(found.precision, places)
+    estimate = np.where(np.isnan(intervals.estimate), denoised, intervals.estimate)
     return Content(
         names=names,
         columns=release.column_labels,

@@ -32,7 +32,12 @@ def compare_with_public_records(release: "Release", data: str, domain: Domain) -
     exact = exact_partial_correlations(data, domain)
     found = estimate_release(release)
     intervals = Analysis(release, found).find_intervals(0.95)
-    released = found.partial_correlations if intervals.reason else intervals.estimate
+    intervals = intervals.by_level or intervals
+    released = found.partial_correlations
+    lower = upper = np.full_like(released, np.nan)
+    if intervals.reason is None:
+        lower, upper = intervals.lower, intervals.upper
+        released = np.where(np.isnan(intervals.estimate), released, intervals.estimate)
     names, pairs = release.column_labels, np.column_stack(np.triu_indices(len(exact), 1))
     strongest = pairs[np.argsort(-np.abs(released[tuple(pairs.T)]))][:_SHOWN]
 
@@ -44,8 +49,8 @@ def compare_with_public_records(release: "Release", data: str, domain: Domain) -
             "first": names[i],
             "second": names[j],
             "released": float(released[i, j]),
-            "lower": number(intervals.lower[i, j]),
-            "upper": number(intervals.upper[i, j]),
+            "lower": number(lower[i, j]),
+            "upper": number(upper[i, j]),
             "exact": number(exact[i, j]),
         }
         for i, j in strongest
