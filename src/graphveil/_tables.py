@@ -94,15 +94,20 @@ def list_first(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def decimals(std_err: float) -> int:
-    """Decimal places that show two digits of a standard error; more are noise."""
+def decimals(std_err: float, number: float) -> int:
+    """Decimal places that show two digits of a standard error; more are noise.
+
+    Where it is not known, two digits of the number, which may end before the decimal point: -2 of 1140.
+    """
     known = math.isfinite(std_err) and std_err > 0.0
-    return min(max(1 - math.floor(math.log10(std_err)), 0), 12) if known else 4
+    size = std_err if known else abs(number)
+    places = 1 - math.floor(math.log10(size)) if math.isfinite(size) and size > 0.0 else 0
+    return min(max(places, 0) if known else places, 12)
 
 
 def fixed(number: float, places: int) -> str:
     """A number with so many decimal places; nothing for one that is not known."""
-    return "" if math.isnan(number) else f"{number:.{places}f}"
+    return "" if math.isnan(number) else f"{round(number, places):.{max(places, 0)}f}"
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
+from graphveil._tables import decimals, fixed
 from graphveil.exceptions import InvalidParameter
 
 SIGMA = np.array([[1.0, 0.5, 0.0], [0.5, 4.0, -0.6], [0.0, -0.6, 1.0]])
@@ -50,6 +51,25 @@ def test_a_scale_that_is_undetermined_has_no_interval():
     columns = found.to_frame()
     assert columns.sd_lower.isna().tolist() == found.undetermined.tolist() == [False, False, True]
     assert "factor of 1.2" in found.summary()
+
+
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+def test_a_number_without_an_interval_has_two_digits():
+    """It had the most of all: a standard deviation of 1140.7747 that could have been 800 or 1500."""
+    found = estimated(0, n=600)
+    cells = [line.split() for line in found.summary().splitlines()[6:9]]
+    shown = [float(row[5]) for row in cells]
+    assert shown == [float(f"{sd:.2g}") for sd in np.sqrt(np.diag(found.covariance))]
+    assert [decimals(np.nan, number) for number in (1140.7747, 102.8846, 10.2, 0.01234, -0.5, 0.0)] == [
+        -2,
+        -1,
+        0,
+        3,
+        2,
+        0,
+    ]
+    assert [fixed(number, places) for number, places in ((1140.7747, -2), (-0.01234, 3))] == ["1100", "-0.012"]
+    assert decimals(22.0, 1140.7747) == 0
 
 
 @pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")

@@ -16,6 +16,7 @@ from graphveil import _validation
 from graphveil._html import facts_html
 from graphveil._network_plot import Panel, common_places, plot_networks
 from graphveil._packages import import_package
+from graphveil._tables import decimals, fixed
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.inference.differences import (
@@ -225,14 +226,16 @@ class Comparison:
 
     def _describe(self, kind: Differences, k: int) -> str:
         """Both numbers, as far as there are any, their difference and its interval, and the p-value."""
-        said = []
-        if not np.isnan(kind.difference[k]):
-            said.append(f"{kind.first[k]:.4g} and {kind.second[k]:.4g}: {kind.difference[k]:+.3g}")
+        values = [] if np.isnan(kind.difference[k]) else [float(kind.first[k]), float(kind.second[k])]
         if np.isnan(kind.p_value[k]):
+            said = [" and ".join(fixed(value, decimals(np.nan, value)) for value in values)] if values else []
             return " ".join([*said, "(no interval)"])
-        if said:
+        said = []
+        if values:
             ends = f"{kind.lower[k]:+.3g} to {kind.upper[k]:+.3g}"
-            said = [f"{said[0]} ({self.level:.0%} interval {ends})"]
+            said = [
+                f"{values[0]:.4g} and {values[1]:.4g}: {kind.difference[k]:+.3g} ({self.level:.0%} interval {ends})"
+            ]
         together = f" for {kind.df[k]} {kind.what}s together" if kind.df[k] > 1 else ""
         return ", ".join([*said, f"p = {kind.p_value[k]:.2g}{together}"])
 

@@ -268,7 +268,7 @@ class Regression:
             if name in joint:  # above its levels
                 shared = {"p_value": fixed(joint[name].p_value, 3)}
                 rows.append((str(joint[name]), *(shared.get(label, "") for label in numbers)))
-            places = decimals(float(self.terms.std_err[number]))
+            places = decimals(float(self.terms.std_err[number]), float(self.terms.value[number]))
             own = {"z": 3, "p_value": 3, "standardized": 3}
             cells = [fixed(float(values[number]), own.get(label, places)) for label, values in numbers.items()]
             rows.append((name, *cells))

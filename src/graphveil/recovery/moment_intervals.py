@@ -44,7 +44,8 @@ def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> 
     rows = []
     for k, name in enumerate(names):
         width = float(numbers["sd_upper"][k] - numbers["sd_lower"][k]) / 4.0
-        places = [decimals(float(numbers["std_err"][k]))] * 4 + [decimals(width)] * 3
+        mean, sd = float(numbers["mean"][k]), float(numbers["sd"][k])
+        places = [decimals(float(numbers["std_err"][k]), mean)] * 4 + [decimals(width, sd)] * 3
         cells = [fixed(float(values[k]), most) for values, most in zip(numbers.values(), places, strict=True)]
         rows.append((name, *cells))
     notes = ["std err accounts for sampling, noise, and the shift of a mean that clipping may cause."]
