@@ -264,7 +264,7 @@ RECORDS = [
     "271828,3.5", "Meier;35,2;1962-04-01;HIV", "Huber;1.234,56;n", "O'Brien\t1 234,5\tx", "Rossi;1'234.5",
     "x,01.04.1962", "x,4/1/62", "x,1962-04-01T10:00Z", "x,12:30", "x,-3", "x,+3", "x,.5", "x,$12", "x,€ 3",
     "x,12 kg", "x,(5)", "x,१२", "x,TRUE", "x,false", "x,Ja", "x,NA", "x,n/a", "x,NaN", "x,null", "x,inf",
-    "x,female", "x,", ",x", "x, ", 'x,""', "x,?", "x,-", "x,someone@example.org", "x,5e3", "x,#12", "x,E11,E11",
+    "x,yes", "x,No", "x,", ",x", "x, ", 'x,""', "x,?", "x,-", "x,someone@example.org", "x,5e3", "x,#12", "x,E11,E11",
     "HIV;HIV",
 ]  # fmt: skip
 
@@ -274,7 +274,7 @@ def test_a_first_line_that_is_a_record_is_not_repeated(graphveil, tmp_path, line
     (tmp_path / "x.csv").write_text(f"{line}\n{line}\n", encoding="utf-8")
     said = graphveil("bounds", "template", "x.csv", "--json")
     assert said.code == 1, said.text
-    assert "looks like a value" in said.json["error"] or "same name" in said.json["error"]
+    assert re.search("looks? like a value|same name", said.json["error"])
     assert not [cell for cell in re.split("[,;\t]", line) if len(cell) > 2 and cell in said.json["error"]]
     assert not (tmp_path / "bounds.toml").exists()
 
@@ -288,9 +288,16 @@ def test_names_that_look_like_values_are_taken_on_somebody_s_word(graphveil, tmp
     assert graphveil("bounds", "template", "y.csv", "--header", "-o", "y.toml").code == 1, "nobody can tell them apart"
 
 
+def test_the_error_says_which_columns_look_like_values(graphveil, tmp_path):
+    for line, which in (("age,no,bmi", "The name of column 2 is"), ("1,age,true", "The names of columns 1, 3 are")):
+        (tmp_path / "x.csv").write_text(f"{line}\n1,2,3\n")
+        for command in ("bounds", "codebook"):
+            assert which in graphveil(command, "template", "x.csv", "--json").json["error"]
+
+
 def test_ordinary_names_need_no_word(graphveil, tmp_path):
-    names = "age,BMI,Blood pressure (mmHg),x1,_id,größe,身長,income.2020,yes_or_no,naive,nothing,Nullity"
-    (tmp_path / "x.csv").write_text(f"{names}\n{','.join('1' * 12)}\n", encoding="utf-8")
+    names = "age,female,male,BMI,Blood pressure (mmHg),x1,_id,größe,身長,income.2020,yes_or_no,naive,nothing,Nullity"
+    (tmp_path / "x.csv").write_text(f"{names}\n{','.join('1' * 14)}\n", encoding="utf-8")
     assert graphveil("bounds", "template", "x.csv", "--json").json["columns"] == names.split(",")
 
 

@@ -10,7 +10,7 @@ import typer
 from graphveil.cli._arguments import AsJson, require_file, require_writable
 from graphveil.cli._errors import CliError, command
 from graphveil.cli._output import echo, emit
-from graphveil.spec.column_names import looks_like_a_value, toml_key
+from graphveil.spec.column_names import say_which_look_like_values, toml_key
 
 if TYPE_CHECKING:
     from graphveil.spec.domain import Domain
@@ -105,11 +105,8 @@ def read_domain(
 
 def check_names(names: list[str], *, header: bool) -> None:
     """Refuse names that may be values of a first record, without repeating them, unless they are a ``header``."""
-    if not header and any(map(looks_like_a_value, names)):
-        raise CliError(
-            "The name of a column is empty, or looks like a value (a number, a date, a word such as true or NA), as if "
-            "the first line of the file were a record. Add a first line with names; if these are names, pass "
-            "--header."
-        )
+    why = say_which_look_like_values(names)
+    if why and not header:
+        raise CliError(f"{why} Add a first line with names; if these are names, pass --header.")
     if len(set(names)) < len(names):
         raise CliError("Two columns of this file have the same name. Give every column a unique name.")

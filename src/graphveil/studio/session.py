@@ -397,15 +397,13 @@ def _by_name(groups: "GroupedRelease") -> "dict[str, Release]":
 def _read_schema(data: str) -> list[dict[str, str]]:
     """Names and types of the columns of a table; nothing of a first line that may be a record is repeated."""
     from graphveil.rows.files import column_kinds
-    from graphveil.spec.column_names import looks_like_a_value
+    from graphveil.spec.column_names import say_which_look_like_values
 
     known = column_kinds(os.path.expanduser(data))
     names = [name for name, _ in known]
-    if any(map(looks_like_a_value, names)):
-        raise InvalidParameter(
-            "The name of a column is empty, or looks like a value, as if the first line of the file were a record. "
-            "Add a first line with names."
-        )
+    why = say_which_look_like_values(names)
+    if why:
+        raise InvalidParameter(f"{why} Add a first line with names.")
     if len(set(names)) < len(names):
         raise InvalidParameter("Two columns of this file have the same name. Give every column a unique name.")
     return [{"name": name, "type": kind} for name, kind in known]
