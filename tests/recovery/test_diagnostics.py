@@ -3,11 +3,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import graphveil as gv
 from graphveil.exceptions import PrivacyWarning
 from graphveil.recovery.diagnostics import diagnostics
+from graphveil.recovery.estimate import estimate_release
 
 SCORES = {"math": (-6, 6), "reading": (-6, 6), "total": (-10, 10), "absent": (-6, 6)}
 
@@ -68,3 +70,35 @@ def test_a_table_without_fault_gives_no_warning(epsilon):
     math, reading, _, absent = scores().T
     release = released(np.c_[math, reading, absent - 0.5 * math], ("math", "reading", "absent"), epsilon)
     assert heard(lambda: gv.recover(release))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        ({"x": (-6, 6)}, ": x. Is it constant, or text in a CSV file? Narrower public bounds would help, or taking"),
+        ({"x": (0, 1)}, ": x. Is it constant? Ones or zeros may be too rare for ε = 1 and 3,000 records."),
+        (
+            {"x": gv.Category([1, 0])},
+            ": x[0]. Is it constant? Ones or zeros may be too rare for ε = 1 and 3,000 records.",
+        ),
+    ],
+)
+def test_what_hides_a_column_is_asked_in_words_that_fit_it(kinds, words):
+    """Narrower bounds or logarithms are no help for an indicator, and an array is not a CSV file."""
+    table = pd.DataFrame({"y": np.random.default_rng(0).normal(size=3000), "x": np.ones(3000)})
+    domain = gv.Domain({"y": (-6, 6)} | kinds)
+    made = gv.release(table, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0)
+    (said,) = heard(lambda: gv.recover(made))[1]
+    assert words in said
+    assert said in diagnostics(made, estimate_release(made))
+
+
+def test_columns_of_both_sorts_are_told_apart():
+    rows = np.column_stack([np.random.default_rng(0).normal(size=3000), np.ones((3000, 2))])
+    domain = gv.Domain(bounds=([-6, 0, -6], [6, 1, 6]))
+    made = gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0)
+    (said,) = heard(lambda: gv.recover(made))[1]
+    assert ": x1, x2. Are they constant? Narrower public bounds would help" in said
+    assert "Ones or zeros in x1 may be too rare" in said
+    table, _ = heard(lambda: gv.regression(made, "x1", ["x0"]))
+    assert "is within its noise. Ones or zeros may be too rare for ε = 1 and 3,000 records." in table.notes[0]

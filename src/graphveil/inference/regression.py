@@ -28,6 +28,7 @@ from graphveil.inference.error_law import UncertainMoments, moments_of
 from graphveil.inference.factors import Factor, JointTest, factors_of, wald_tests
 from graphveil.inference.uncertain import Spread, Uncertain, known
 from graphveil.recovery.collinearity import collinear_columns
+from graphveil.recovery.diagnostics import remedies
 from graphveil.recovery.interval_width import half_width
 from graphveil.recovery.network import RELIABLE
 from graphveil.released.release import Release
@@ -440,8 +441,9 @@ def _without_interval(chosen: UncertainMoments) -> tuple["np.ndarray[Any, np.dty
             f"at least {RELIABLE:g} each.",
         )
     if chosen.drowned[-1]:
+        outcome = np.isin(chosen.release.column_names, chosen.names[-1])
         return np.ones(k, dtype=bool), (
-            f"No intervals: the variance of {chosen.names[-1]} is within its noise. Narrower public bounds would help.",
+            f"No intervals: the variance of {chosen.names[-1]} is within its noise.{remedies(chosen.release, outcome)}",
         )
     none, notes = chosen.drowned[:-1].copy(), []
     if none.any():

@@ -9,16 +9,16 @@ from graphveil._tables import list_first
 from graphveil.recovery.column_variances import TOLERATED
 from graphveil.recovery.unknown_levels import unknown_levels
 from graphveil.released.release import Release
+from graphveil.spec.rounding import format_exact
 
 if TYPE_CHECKING:
     from graphveil.recovery.class_moments import ClassMoments
     from graphveil.recovery.estimate import Estimate
 
-__all__ = ["DROWNED", "diagnostics", "low_n_eff_warning", "pair_warnings", "warnings_for"]
+__all__ = ["DROWNED", "diagnostics", "low_n_eff_warning", "pair_warnings", "remedies", "warnings_for"]
 
 DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
 _HARDLY_EVER = 0.05  # of records: moments are divided by this share, and so is their noise
-_REMEDY = "Narrower public bounds would help, or taking logarithms of very skewed columns"
 
 
 def diagnostics(release: Release, found: "Estimate") -> list[str]:
@@ -30,7 +30,8 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
     if vague.any():
         said.append(
             f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and so may "
-            f"regression coefficients; the intervals account for this: {_list_columns(release, vague)}. {_REMEDY}."
+            f"regression coefficients; the intervals account for this: {_list_columns(release, vague)}."
+            + remedies(release, vague)
         )
     weight = release.domain.weight
     if weight is not None and not _weights_drown(release):
@@ -63,7 +64,7 @@ def warnings_for(release: Release, found: "Estimate") -> list[str]:
     if drowned.any() and not said:
         said.append(
             "The variance of these columns is within its noise. Do not interpret these columns: "
-            f"{_list_columns(release, drowned)}. {_REMEDY}; in a CSV file, check that they contain numbers at all."
+            f"{_list_columns(release, drowned)}.{_causes(release, drowned)}{remedies(release, drowned)}"
         )
     if _weights_drown(release):
         said.append(
@@ -104,6 +105,36 @@ def pair_warnings(release: Release, found: "Estimate") -> list[str]:
     if found.unresolved and not (said or _drowned(found).any() or found.n_eff < len(found.covariance)):
         said.append("Some directions lie within the noise; do not interpret partial correlations along them.")
     return said
+
+
+def remedies(release: Release, which: NDArray[np.bool_]) -> str:
+    """What helps columns of which the release says too little; nothing does where bounds are those of an indicator."""
+    said, rare = "", which & _from_zero_to_one(release)
+    if (which & ~rare).any():
+        said = " Narrower public bounds would help, or taking logarithms of very skewed columns."
+    if rare.any():
+        named = f" in {_list_columns(release, rare)}" if said else ""
+        said += (
+            f" Ones or zeros{named} may be too rare for ε = {format_exact(release.budget.epsilon)} and "
+            f"{release.n_samples:,} {release.event.counted}."
+        )
+    return said
+
+
+def _causes(release: Release, which: NDArray[np.bool_]) -> str:
+    """What to look for in columns without a variance."""
+    asked = "Is it constant" if np.count_nonzero(which) == 1 else "Are they constant"
+    of_text = release.columns is not None and (which & ~_from_zero_to_one(release)).any()
+    return f" {asked}, or text in a CSV file?" if of_text else f" {asked}?"
+
+
+def _from_zero_to_one(release: Release) -> NDArray[np.bool_]:
+    """Columns with the bounds of an indicator, as the levels of categories have them."""
+    p = len(release.column_names)
+    if release.domain.bounds is None:
+        return np.zeros(p, dtype=bool)
+    lower, upper = (np.broadcast_to(end, p) for end in release.domain.bounds)
+    return np.asarray((lower == 0.0) & (upper == 1.0))
 
 
 def _drowned(found: "Estimate") -> NDArray[np.bool_]:
