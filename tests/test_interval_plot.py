@@ -42,4 +42,4 @@ def test_results_draw_their_own_numbers(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for result, expected in ((gv.regression(made, "y"), ["a", "b"]), (gv.recover(made), ["a — y"])):
         texts = [node.text for node in ElementTree.fromstring(result.plot().svg).iter(f"{SVG}text")]
-        assert texts[1 : 1 + len(expected)] == expected, "in the order of the table, or the strongest first"
+        assert texts[1 : 1 + len(expected)] == expected, "in the order of the table, or the surest first"

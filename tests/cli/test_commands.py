@@ -221,7 +221,7 @@ def test_the_demo(graphveil, tmp_path):
     said = "(1, 1e-06)-differentially private against replacing one person with all their records"
     assert said in facts["guarantee"]
     assert facts["edges"] >= 8, "a sensible budget shows real structure"
-    assert {edge["source"] for edge in facts["strongest"]} | {edge["target"] for edge in facts["strongest"]} >= {
+    assert {edge["source"] for edge in facts["surest"]} | {edge["target"] for edge in facts["surest"]} >= {
         "fmde",
         "idp",
     }

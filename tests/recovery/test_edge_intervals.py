@@ -107,6 +107,17 @@ def test_false_discoveries_are_counted_among_pairs_that_are_tested():
     assert not tested.select()[3].any()
 
 
+def test_the_surest_pairs_are_first_not_the_largest_estimates():
+    p_value = np.array([[1.0, 0.2, 0.001], [0.2, 1.0, np.nan], [0.001, np.nan, 1.0]])
+    estimate = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, np.nan], [0.1, np.nan, 1.0]])
+    found = EdgeIntervals(estimate, estimate - 0.1, estimate + 0.1, p_value, 0.95, None, ("a", "b", "c"))
+    assert found.to_frame().target.tolist() == ["c", "b", "c"]
+    assert found.to_frame().source.tolist() == ["a", "a", "b"]
+    none = np.full((3, 3), np.nan)
+    strong = EdgeIntervals(estimate, none, none, none, 0.95, "a reason")
+    assert strong.to_frame().target.tolist() == ["x1", "x2", "x2"]
+
+
 def test_where_all_pairs_are_collinear_there_is_a_reason():
     x = np.random.default_rng(0).normal(size=20_000)
     domain = gv.Domain(bounds={"here": (-6, 6), "there": (-6, 6)})

@@ -110,11 +110,18 @@ def test_sign_and_strength_are_seen_without_colour(page):
     assert page.locator("#network .value").first.text_content()[0] in "+−"
 
 
-def test_the_table_sorts(page):
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+def test_the_table_sorts(page, insurance):
     def heading(name):
         return page.locator("#edges th", has=page.get_by_role("button", name=name, exact=True))
 
     strong_only(page)
+    assert heading("Noise?").get_attribute("aria-sort") == "ascending"
+    surest = gv.PrivateGraphicalLasso(1.0, 1e-6).fit_release(insurance).edge_intervals().to_frame()
+    surest = list(zip(surest.source, surest.target, strict=True))
+    places = [surest.index(tuple(row[:2])) for row in rows(page)]
+    assert places == sorted(places), "by p-value"
+    page.get_by_role("button", name="Estimate", exact=True).click()
     sizes = [abs(float(row[2].replace("−", "-"))) for row in rows(page)]
     assert sizes == sorted(sizes, reverse=True)
     assert heading("Estimate").get_attribute("aria-sort") == "descending"

@@ -63,7 +63,7 @@ class FittedNetwork:
 
 
 def collect_network(model: Any, release: "Release", *, by_level: bool = False) -> FittedNetwork:
-    """Edges of a fitted estimator, strongest first; with intervals, where its penalty was chosen on the release.
+    """Edges of a fitted estimator; with intervals, and the surest first, where its penalty was chosen on the release.
 
     ``by_level``: between columns, so that the levels of a category are variables of their own.
     """
@@ -86,7 +86,7 @@ def collect_network(model: Any, release: "Release", *, by_level: bool = False) -
                 edge |= {name: float(getattr(intervals, name)[i, j]) for name in _NUMBERS[1:]}
             edge["could_be_noise"] = not bool(sure[i, j])
         edges.append(edge)
-    edges.sort(key=lambda edge: -abs(edge["weight"]))
+    edges.sort(key=lambda edge: (edge.get("p_value", np.inf), -abs(edge.get("estimate", edge["weight"]))))
     return FittedNetwork(
         names,
         edges,

@@ -100,28 +100,33 @@ class EdgeIntervals:
         return cls(middle, lower, upper, _unit_diagonal(p_value), level, None, columns)
 
     def to_frame(self) -> Any:
-        """A data frame of all pairs, strongest first; ``edge`` is ``select()``. Needs pandas.
+        """A data frame of all pairs, the surest first; ``edge`` is ``select()``. Needs pandas.
 
         If variables have several columns, ``df`` is the number of partial correlations of a pair.
         """
         pd = import_package("pandas", "to_frame")
 
-        i, j = np.triu_indices(len(self.estimate), 1)
+        i, j = self._surest_first
         named = np.array(self.columns or [f"x{k}" for k in range(len(self.estimate))], dtype=object)
         numbers = {name: getattr(self, name)[i, j] for name in _NUMBERS}
         tested = {} if self.df is None else {"df": self.df[i, j]}
-        frame = pd.DataFrame({"source": named[i], "target": named[j], **numbers, **tested, "edge": self.select()[i, j]})
-        return frame.sort_values("estimate", key=np.abs, ascending=False, ignore_index=True)
+        return pd.DataFrame({"source": named[i], "target": named[j], **numbers, **tested, "edge": self.select()[i, j]})
 
     def plot(self, most: int = 30) -> Any:
-        """The strongest pairs with their intervals: axes of matplotlib, or SVG where it is not installed."""
-        i, j = np.triu_indices(len(self.estimate), 1)
-        strength = np.abs(self.estimate[i, j])
-        order = np.argsort(-strength)[: min(most, np.count_nonzero(~np.isnan(strength)))]
-        i, j = i[order], j[order]
+        """The surest pairs with their intervals: axes of matplotlib, or SVG where it is not installed."""
+        i, j = self._surest_first
+        given = np.flatnonzero(~np.isnan(self.p_value[i, j]))[:most]
+        i, j = i[given], j[given]
         named = self.columns or tuple(f"x{k}" for k in range(len(self.estimate)))
         pairs = [f"{named[a]} — {named[b]}" for a, b in zip(i, j, strict=True)]
-        return plot_intervals(pairs, self.estimate[i, j], self.lower[i, j], self.upper[i, j], "Strongest pairs")
+        return plot_intervals(pairs, self.estimate[i, j], self.lower[i, j], self.upper[i, j], "Surest pairs")
+
+    @property
+    def _surest_first(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Both ends of every pair, by p-value and then by strength: the largest estimate may be the least known."""
+        i, j = np.triu_indices(len(self.estimate), 1)
+        order = np.lexsort((-np.abs(self.estimate[i, j]), self.p_value[i, j]))  # NaN is last
+        return i[order], j[order]
 
     @property
     def fisher_z(self) -> Matrix:

@@ -160,7 +160,7 @@ class Estimate:
         return column_table(self, names, _check_level(level)).to_text()
 
     def plot(self, level: float = 0.95, most: int = 30) -> Any:
-        """The strongest correlations with their intervals: axes of matplotlib, or SVG where it is not installed."""
+        """The surest correlations with their intervals: axes of matplotlib, or SVG where it is not installed."""
         return self.correlation_intervals(level).plot(most)
 
     def to_frame(self, level: float = 0.95) -> Any:

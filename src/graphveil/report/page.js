@@ -13,6 +13,7 @@
   const words = (text, Kind) => { const raw = bytes(text); return new Kind(raw.buffer, 0, raw.length / 2); };
   const correlations = (text) => text === null ? null : Float32Array.from(words(text, Int16Array), (v) => v === data.none ? NaN : v / units);
   const estimate = correlations(data.estimate), lower = correlations(data.lower), upper = correlations(data.upper);
+  const evidence = data.evidence === null ? null : words(data.evidence, Uint16Array);
   const sureBits = bytes(data.sure);
   const pairOf = (i, j) => i < j ? i * (2 * p - i - 1) / 2 + j - i - 1 : pairOf(j, i);
   // The edges of a category of several columns have no sign.
@@ -32,7 +33,7 @@
 
   // ---------------------------------------------------------------- state
   const anySure = path[data.chosen].some((e) => isSure(e.pair));  // where none is, hiding the rest would leave nothing to see
-  const state = { point: data.chosen, least: 0, onlySure: anySure, held: -1, allPairs: false, find: "", sort: "size", up: false, page: 0 };
+  const state = { point: data.chosen, least: 0, onlySure: anySure, held: -1, allPairs: false, find: "", sort: "noise", up: true, page: 0 };
   const places = data.places.map(([x, y]) => [x / 1000, y / 1000]);
   const home = places.map((place) => place.slice());
   const shown = () => path[state.point].filter((e) => Math.abs(e.r) >= state.least && (!state.onlySure || isSure(e.pair)));
@@ -186,7 +187,7 @@
     { key: "first", title: "Variable", of: (e) => names[e.i], kind: "name" },
     { key: "second", title: "and", of: (e) => names[e.j], kind: "name" },
     { key: "size", title: "Estimate", of: (e) => Math.abs(estimate[e.pair]), text: (e) => shownAs(estimate[e.pair], e.pair), csv: (e) => plain(estimate[e.pair]), kind: "number" },
-    { key: "noise", title: "Noise?", of: (e) => isSure(e.pair) ? 0 : 1, text: (e) => isSure(e.pair) ? "unlikely" : "could be", kind: "word" },
+    { key: "noise", title: "Noise?", of: (e) => (isSure(e.pair) ? -100000 : 0) - (evidence === null ? 0 : evidence[e.pair]), text: (e) => isSure(e.pair) ? "unlikely" : "could be", kind: "word" },
     ...(lower === null ? [] : [
       { key: "lower", title: "from", ...end(lower) }, { key: "upper", title: "to", ...end(upper) }]),
     { key: "network", title: "In the network", of: (e) => Math.abs(e.r), text: (e) => e.apart ? "\u2013" : shownAs(e.r, e.pair), csv: (e) => plain(e.r), kind: "number" },

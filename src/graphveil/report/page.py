@@ -255,6 +255,7 @@ def _data(content: Content) -> str:
         "estimate": _pack(content.estimate[pairs]),
         "lower": None if content.intervals.reason else _pack(content.intervals.lower[pairs]),
         "upper": None if content.intervals.reason else _pack(content.intervals.upper[pairs]),
+        "evidence": None if content.intervals.reason else _pack_p_values(content.intervals.p_value[pairs]),
         "sure": base64.b64encode(np.packbits(content.sure[pairs], bitorder="little").tobytes()).decode(),
     }
     if content.regressions:
@@ -300,3 +301,9 @@ def _edges(partial: NDArray[np.float64]) -> dict[str, str]:
 def _pack(correlations: NDArray[np.float64]) -> str:
     stored = np.where(np.isnan(correlations), _NONE, np.rint(np.clip(correlations, -1, 1) * _UNITS))
     return base64.b64encode(stored.astype("<i2").tobytes()).decode()
+
+
+def _pack_p_values(p_value: NDArray[np.float64]) -> str:
+    """Their negative logarithms to base 10 in thousandths, UInt16; 0 where there are none."""
+    found = -np.log10(np.clip(np.where(np.isnan(p_value), 1.0, p_value), 1e-65, 1.0))
+    return base64.b64encode(np.rint(1000.0 * found).astype("<u2").tobytes()).decode()

@@ -28,18 +28,18 @@ _SHOWN = 12
 
 
 def compare_with_public_records(release: "Release", data: str, domain: Domain) -> list[dict[str, Any]]:
-    """The strongest pairs of a release beside their exact partial correlations."""
+    """The surest pairs of a release beside their exact partial correlations."""
     exact = exact_partial_correlations(data, domain)
     found = estimate_release(release)
     intervals = Analysis(release, found).find_intervals(0.95)
     intervals = intervals.by_level or intervals
     released = found.partial_correlations
-    lower = upper = np.full_like(released, np.nan)
+    lower = upper = p_value = np.full_like(released, np.nan)
     if intervals.reason is None:
-        lower, upper = intervals.lower, intervals.upper
+        lower, upper, p_value = intervals.lower, intervals.upper, intervals.p_value
         released = np.where(np.isnan(intervals.estimate), released, intervals.estimate)
-    names, pairs = release.column_labels, np.column_stack(np.triu_indices(len(exact), 1))
-    strongest = pairs[np.argsort(-np.abs(released[tuple(pairs.T)]))][:_SHOWN]
+    names, (i, j) = release.column_labels, np.triu_indices(len(exact), 1)
+    order = np.lexsort((-np.abs(released[i, j]), p_value[i, j]))[:_SHOWN]
 
     def number(value: float) -> float | None:
         return None if np.isnan(value) else float(value)
@@ -53,7 +53,7 @@ def compare_with_public_records(release: "Release", data: str, domain: Domain) -
             "upper": number(upper[i, j]),
             "exact": number(exact[i, j]),
         }
-        for i, j in strongest
+        for i, j in zip(i[order], j[order], strict=True)
     ]
 
 
