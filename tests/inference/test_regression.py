@@ -1,6 +1,7 @@
 """Regression tables: the same as least squares where nothing is hidden, and intervals that cover where something is."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -146,6 +147,17 @@ def test_merged_releases_are_regressed_together(table):
     found = gv.regression(gv.merge_releases(sites), "hba1c", ["age", "bmi"])
     assert (found.std_err < table.std_err).all()
     assert np.abs(found.coef - [0.012, 0.03]).max() < 4 * found.std_err.max()
+
+
+def test_the_intercept_has_a_name_of_its_own():
+    """Two rows were called const, and a data frame with two such rows is a trap."""
+    rows = frame(people(3000)).rename(columns={"bmi": "const"})
+    domain = gv.Domain(bounds={"age": (0, 100), "const": (10, 60), "hba1c": (3, 15)})
+    found = gv.regression(released(rows, domain=domain), "hba1c")
+    assert found.names == ("Intercept", "age", "const")
+    assert found.to_frame().index.is_unique
+    assert [term["term"] for term in found.to_dict()["terms"]] == ["Intercept", "age", "const"]
+    assert replace(found, columns=("const", "Intercept")).names == ("(Intercept)", "const", "Intercept")
 
 
 def test_collinear_columns_have_no_interval():

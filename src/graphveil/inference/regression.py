@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Regression", "fit_regression", "regression"]
 
 _LEAST_RESIDUAL = 1e-9  # of the outcome's variance
-_CONST = "const"
+_CONSTANTS = ("const", "Intercept")  # as statsmodels names it without a formula and with one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,8 +141,14 @@ class Regression:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the terms: ``const`` and the columns."""
-        return (_CONST, *self.columns) if self.has_intercept else self.columns
+        """Names of the terms: ``const`` and the columns; ``Intercept``, if something is called ``const`` already."""
+        if not self.has_intercept:
+            return self.columns
+        taken = {*self.columns, *(factor.name for factor in self.factors)}
+        const = next((name for name in _CONSTANTS if name not in taken), _CONSTANTS[-1])
+        while const in taken:
+            const = f"({const})"
+        return (const, *self.columns)
 
     @property
     def tests(self) -> tuple[JointTest, ...]:
