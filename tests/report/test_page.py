@@ -53,6 +53,13 @@ def test_pairs_of_collinear_columns_have_an_estimate_and_no_interval():
     assert not data["sure"][:15][without].any()
 
 
+def test_the_page_says_of_skewed_columns_what_notes_say(insurance):
+    """It said that their intervals are too narrow, beside notes that intervals account for it."""
+    said = " ".join(report_html(insurance).split())
+    assert "though not always in full, for what clipping may have removed from very skewed columns" in said
+    assert "too narrow if" not in said
+
+
 def test_the_same_release_gives_the_same_page(insurance, tmp_path):
     gv.write_report(insurance, tmp_path / "a.html")
     insurance.save(tmp_path / "x.release")
