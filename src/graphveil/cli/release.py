@@ -279,7 +279,8 @@ def _describe(facts: dict[str, Any], paths: list[Path], again: bool) -> str:
     elif facts["remaining"] is not None:
         left = facts["remaining"]
         count = (
-            f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {format_exact(left['delta'])}."
+            f" Left in the ledger: ε = {format_round_down(left['epsilon'], 4)} at δ = {format_exact(left['delta'])}, "
+            "because releases add up in μ², not in ε."
         )
     if again:
         count = f" This key's release was stored before: nothing was charged now.{count}"

@@ -302,7 +302,7 @@
   }
   function sayLeft() {
     const account = (known.accounts || []).find((a) => a.dataset === draft.dataset);
-    byId("left").textContent = account ? `Left: ε = ${account.left} at δ = ${account.delta}, of ${account.total} in total.` : "";
+    byId("left").textContent = account ? `Left: ε = ${account.left} at δ = ${account.delta}, of ${account.total} in total${account.left === account.total ? "" : "; releases add up in μ², not in ε"}.` : "";
   }
   byId("dataset").addEventListener("change", () => { draft.dataset = byId("dataset").value; sayLeft(); keep(); });
   byId("create").addEventListener("click", async () => {
