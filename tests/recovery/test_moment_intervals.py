@@ -137,3 +137,36 @@ def test_indicators_that_are_complements_but_in_a_few_rows_have_intervals_that_c
         covered.append(between.lower[0, 1] <= -0.9865 <= between.upper[0, 1])
         assert -0.3 < between.lower[2, 3] < between.upper[2, 3] < 0.3
     assert np.mean(covered) > 0.85
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_no_correlation_is_certain_because_noise_made_it_larger_than_one():
+    """Two events of 0.6% and a long tail, all unrelated: three of 40 releases had [1, 1] with p = 0."""
+    left_out = 0
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        rows = np.column_stack(
+            [
+                generator.normal(size=(6000, 2)),
+                np.exp(generator.normal(3.2, 0.6, 6000)),
+                generator.random((6000, 2)) < 0.006,
+            ]
+        )
+        domain = gv.Domain(bounds=([-5.0, -5.0, 0.0, 0.0, 0.0], [5.0, 5.0, 3000.0, 1.0, 1.0]), columns=list("abcde"))
+        found = gv.recover(gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=seed))
+        between = found.correlation_intervals()
+        given = between.estimate[np.triu_indices(5, 1)]
+        assert not (np.abs(given) > 0.999).any()
+        left_out += np.isnan(given).any()
+        if np.isnan(given).any():
+            assert between.note.startswith("No correlation")
+            assert not between.select()[np.isnan(between.p_value)].any()
+    assert left_out > 0
+
+
+def test_correlations_say_that_they_assume_what_the_release_cannot_see():
+    rows = np.random.default_rng(0).normal(size=(8000, 3))
+    domain = gv.Domain(bounds=([-20.0, -4.0, -4.0], [20.0, 4.0, 4.0]), columns=["a", "b", "c"])
+    found = gv.recover(gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=0))
+    assert found.correlation_intervals().note.endswith("no long tails where bounds allow them unseen: a.")
+    assert estimated(0).correlation_intervals().note is None

@@ -36,7 +36,7 @@ from graphveil.recovery.network import RELIABLE, Network, refit, repair_diagonal
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.spec.forecast import SEEN
 
-__all__ = ["EdgeIntervals", "edge_intervals"]
+__all__ = ["EdgeIntervals", "edge_intervals", "fisher_z", "leave_out"]
 
 _PAIRS, _COLUMNS = 20_000, 1000  # so many are simulated at most, to compare the real ones with
 _TAIL = 0.02  # of simulated pairs: beyond them too few are left to be counted
@@ -221,7 +221,7 @@ def edge_intervals(
     by_column = EdgeIntervals.of_scores(z, reach * factor * sd, p_value, level, columns)
     note = f"No intervals between collinear columns: {_name_groups(groups, columns)}." if groups else None
     if note is not None:
-        by_column = _leave_out(by_column, lost, note)
+        by_column = leave_out(by_column, lost, note)
     if not several:
         return by_column
     strengths = strength_intervals(corrected, noise, places, reach, factor)
@@ -231,7 +231,7 @@ def edge_intervals(
     if note is None:
         return found
     lost_of_variables = np.array([[i != j and lost[np.ix_(i, j)].any() for j in places] for i in places])
-    return _leave_out(found, lost_of_variables, note)
+    return leave_out(found, lost_of_variables, note)
 
 
 def _join_levels(by_column: EdgeIntervals, variables: Mapping[str, range], joint: dict[str, Matrix]) -> EdgeIntervals:
@@ -261,7 +261,7 @@ def _within_groups(groups: tuple[tuple[int, ...], ...], p: int) -> NDArray[np.bo
     return found
 
 
-def _leave_out(found: EdgeIntervals, pairs: NDArray[np.bool_], note: str) -> EdgeIntervals:
+def leave_out(found: EdgeIntervals, pairs: NDArray[np.bool_], note: str) -> EdgeIntervals:
     """The same without the numbers of these pairs."""
     numbers: dict[str, Any] = {name: np.where(pairs, np.nan, getattr(found, name)) for name in _NUMBERS}
     return replace(found, **numbers, note=note)

@@ -10,7 +10,8 @@ import numpy as np
 
 from graphveil._tables import Table, decimals, fixed, list_first
 from graphveil._typing import Vector
-from graphveil.recovery.edge_intervals import EdgeIntervals, fisher_z
+from graphveil.recovery.diagnostics import DROWNED
+from graphveil.recovery.edge_intervals import EdgeIntervals, fisher_z, leave_out
 from graphveil.recovery.interval_width import half_width
 from graphveil.recovery.network import repair_diagonal
 
@@ -63,14 +64,35 @@ def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> 
 
 
 def correlation_intervals(estimate: "Estimate", level: float) -> EdgeIntervals:
-    """Correlations of all pairs before denoising, with their intervals."""
+    """Correlations of all pairs before denoising, with their intervals, where variances are above their noise.
+
+    Noise may take a covariance beyond the root of the variances: of such a pair, too, nothing is known.
+    """
     from scipy.stats import norm
 
     noisy = repair_diagonal(estimate.noisy.matrix, estimate.noisy)
     scale = 1.0 / np.sqrt(noisy.diagonal())
-    z = fisher_z(noisy * np.outer(scale, scale))
+    found = noisy * np.outer(scale, scale)
+    z = fisher_z(found)
     np.fill_diagonal(z, 0.0)
     sd = estimate.correlation_sd * np.cosh(fisher_z(estimate.correlation)) ** 2  # dz/dr = 1/(1 - r²)
     np.fill_diagonal(sd, 1.0)
     p_value = np.asarray(2.0 * norm.sf(np.abs(z) / sd))
-    return EdgeIntervals.of_scores(z, half_width(level) * sd, p_value, level, estimate.columns or ())
+    intervals = EdgeIntervals.of_scores(z, half_width(level) * sd, p_value, level, estimate.columns or ())
+    drowned = estimate.undetermined & (estimate.relative_sd > DROWNED)
+    larger = (np.abs(found) >= 1.0) & ~drowned[:, None] & ~drowned
+    np.fill_diagonal(larger, False)
+    unknown = larger | ((drowned[:, None] | drowned) & ~np.eye(len(found), dtype=bool))
+    names = estimate.columns or tuple(f"x{k}" for k in range(len(found)))
+    notes = []
+    if drowned.any():
+        of = list_first([name for name, one in zip(names, drowned, strict=True) if one])
+        notes.append(f"No correlations with columns whose variance is within its noise: {of}.")
+    if larger.any():
+        of = list_first([f"{names[i]} and {names[j]}" for i, j in zip(*np.nonzero(np.triu(larger)), strict=True)])
+        notes.append(f"No correlation where noise makes it 1 or more: {of}.")
+    assumed = estimate.hidden_tails & ~drowned
+    if assumed.any():
+        of = list_first([name for name, one in zip(names, assumed, strict=True) if one])
+        notes.append(f"Intervals assume that columns have no long tails where bounds allow them unseen: {of}.")
+    return leave_out(intervals, unknown, " ".join(notes)) if notes else intervals
