@@ -310,7 +310,11 @@ def _estimate_round(
     unseen = radius.reach.size == 1  # no norms were released, and nothing is known about clipped rows: bias upwards
     settled, left = known.variance if last else known.scale, known.left
     if unseen:
-        settled, left = positive_upward_biased(known.variance, PROTOCOL.blind_noise * view.sd), np.ones(left.size)
+        settled, left = known.variance, np.ones(left.size)
+        noise = PROTOCOL.blind_noise * view.sd
+        if first and not inputs.has_bounds:
+            settled, noise = _alike_as_far_as_noise_tells(settled, view, noise, inputs.trace_sd(found.sd) / found.sd)
+        settled = positive_upward_biased(settled, noise)
     own = view.variance / (1.0 - known.common)
     if whitened.lost is not None:
         own = own + diagonal_of(back, whitened.lost)
@@ -330,6 +334,22 @@ def _estimate_round(
         covariance = raise_uncertain_directions(covariance, noise / variance, missing)
     drowned = ~roomy & (PROTOCOL.least_variance * noise * scale**2 > np.diag(covariance))
     return _RoundEstimate(_symmetric(covariance), found.location, whitened, settled, left, missing, scale, drowned)
+
+
+def _alike_as_far_as_noise_tells(
+    settled: Vector, view: RoundView, noise: Vector, of_sum: float
+) -> tuple[Vector, Vector]:
+    """Variances of columns that were asked for nothing before, shrunk towards their mean, and what they are unsure by.
+
+    Their noise may be many times as large as they are, and that of their mean, which is the trace's, is not: ``of_sum``
+    is the noise of the sum of all in units of one's. They are shrunk as far as they differ by no more than noise.
+    """
+    variance, square = view.variance, float(np.mean(view.sd**2))
+    mean = float(variance.mean())
+    between = max(float(np.mean((variance - mean) ** 2)) - square, 0.0)
+    own = between / (between + square)
+    of_mean = of_sum * np.sqrt(square) / variance.size
+    return mean + own * (settled - mean), np.hypot(np.sqrt(own) * noise, of_mean)
 
 
 def _look_at_bulk(estimate: _RoundEstimate, bulk: Bulk) -> _RoundEstimate:
