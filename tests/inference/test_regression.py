@@ -195,6 +195,7 @@ def test_an_outcome_whose_scale_is_unsure_has_no_interval_of_r_squared():
     assert any("may be off by more than a factor of 1.2" in note for note in found.notes)
     assert np.isnan(found.r_squared_interval).all()
     assert any(note.startswith("R-squared has no interval") for note in found.notes)
+    assert f"R-squared:         {found.r_squared:.2f}\n" in found.summary()
     assert np.isfinite(found.std_err).all()
 
 

@@ -280,10 +280,10 @@ class Regression:
             cells = [fixed(float(values[number]), own.get(label, places)) for label, values in numbers.items()]
             rows.append((name, *cells))
         low, high = self.r_squared_interval
-        within = "" if np.isnan(low) else f"  [{low:.3f}, {high:.3f}]"
+        shown = f"{self.r_squared:.2f}" if np.isnan(low) else f"{self.r_squared:.3f}  [{low:.3f}, {high:.3f}]"
         facts = (
             ("Dep. variable", self.outcome),
-            ("R-squared", f"{self.r_squared:.3f}{within}"),
+            ("R-squared", shown),
             ("No. observations", f"{self.n_samples:,}, as good as {self.n_eff:,.0f} without noise"),
         )
         said = ["std err combines sampling and privacy; the columns of these names are its two parts."]
