@@ -33,6 +33,13 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
             f"regression coefficients; the intervals account for this: {_list_columns(release, vague)}."
             + remedies(release, vague)
         )
+    hidden = found.hidden_tails & ~found.undetermined & ~_from_zero_to_one(release)
+    if hidden.any():
+        said.append(
+            "The bounds of these columns allow long tails that the release cannot see. Standard deviations, and "
+            "intervals of everything else, assume that there are none: "
+            f"{_list_columns(release, hidden)}.{remedies(release, hidden)}"
+        )
     weight = release.domain.weight
     if weight is not None and not _weights_drown(release):
         mean = release.divisor / release.n_samples * weight.largest

@@ -56,7 +56,8 @@ def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> 
     if hidden:
         notes.append(
             "No interval of a standard deviation where the bounds allow tails that this budget cannot detect with so "
-            f"few records: {list_first(hidden)}. Narrower public bounds would help."
+            f"few records, and means assume that there are none: {list_first(hidden)}. Narrower public bounds would "
+            "help."
         )
     facts = (("Records", f"as good as {estimate.n_eff:,.0f} without noise"),)
     header = ("", "mean", "std err", *ends, "std dev", *ends)
