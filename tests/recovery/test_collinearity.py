@@ -73,3 +73,13 @@ def test_columns_with_a_variance_of_their_own_are_not_collinear(p):
 def test_directions_that_noise_hides_are_not_called_collinear():
     """With noise of a tenth of the variances, zero cannot be distinguished from a little."""
     assert collinear_columns(noisy(indicators([0.5, 0.5]) * 4.0, sd=0.2)) == ()
+
+
+@pytest.mark.filterwarnings("ignore:Some directions lie within the noise")
+@pytest.mark.parametrize("seed", range(3))
+def test_the_smallest_of_many_directions_is_not_collinear_because_noise_made_it_small(seed):
+    """Forty columns of 5,000 records, no direction below 0.16: most of them were named."""
+    generator = np.random.default_rng(seed)
+    rows = generator.normal(size=(5000, 40)) + 0.7 * generator.normal(size=(5000, 1))
+    domain = gv.Domain(bounds=(-5.0, 5.0), columns=[f"x{k}" for k in range(40)])
+    assert gv.recover(gv.release(rows, domain=domain, budget=gv.Budget(1.0, 1e-6), random_state=seed)).collinear == ()
