@@ -117,7 +117,8 @@ def judge(rows, low, high, matrix, mean, epsilon, seed):
                 continue
             hits["intercept"].append(table.terms.lower[0] <= const <= table.terms.upper[0])
             low_end, high_end = table.r_squared_interval
-            hits["r_squared"].append(low_end <= 1.0 - left / matrix[outcome, outcome] <= high_end)
+            if np.isfinite(low_end):
+                hits["r_squared"].append(low_end <= 1.0 - left / matrix[outcome, outcome] <= high_end)
             values = mean[x] + np.sqrt(np.diag(matrix))[x] * generator.uniform(-1.5, 1.5, x.size)
             said = table.predict(values)
             hits["prediction"].append(said.lower[0] <= const + beta @ values <= said.upper[0])
@@ -126,7 +127,8 @@ def judge(rows, low, high, matrix, mean, epsilon, seed):
     hits["mean"] += [*((columns.lower <= mean) & (mean <= columns.upper))]
     hits["sd"] += [*((columns.sd_lower <= sd) & (sd <= columns.sd_upper))[columns.sd_lower.notna()]]
     upper, r = np.triu_indices(p, 1), matrix / np.outer(sd, sd)
-    hits["correlation"] += [*((pairs.lower <= r) & (r <= pairs.upper))[upper]]
+    between = ((pairs.lower <= r) & (r <= pairs.upper))[upper]
+    hits["correlation"] += [*between[np.isfinite(pairs.lower[upper])]]
     found, (values, vectors) = gv.components(made), np.linalg.eigh(r)
     loadings = (vectors * np.sqrt(values))[:, ::-1]
     loadings = loadings * np.sign(np.sum(loadings * found.loadings, axis=0))  # either sign is right
