@@ -22,7 +22,7 @@ from graphveil._tables import list_first
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.inference.uncertain import Spread
-from graphveil.recovery.diagnostics import DROWNED
+from graphveil.recovery.diagnostics import drowned_columns, has_bounds_of_indicator
 from graphveil.recovery.estimate import Estimate, recover_moments, require_covariance
 from graphveil.recovery.gap_noise import gap_noise_of_products, gap_noise_of_trace
 from graphveil.recovery.noise_model import NoisyCovariance
@@ -50,7 +50,7 @@ class UncertainMoments:
         The root of the part of it that is due to tails which the release cannot see.
     undetermined, hidden_tails, drowned : (p,) arrays of bool
         Columns whose standard deviation may be off by more than a factor of 1.2, those whose bounds allow tails that
-        the release cannot see, and those of which nothing is known.
+        the release cannot see (an indicator has none), and those of which nothing is known.
     n_eff : float
         Number of noise-free rows that would be as good.
     release : Release
@@ -85,8 +85,8 @@ class UncertainMoments:
             excess=np.maximum(estimate.relative_sd**2 - noise, 0.0) + estimate.tail_sd**2,
             tail_sd=estimate.tail_sd,
             undetermined=estimate.undetermined,
-            hidden_tails=estimate.hidden_tails,
-            drowned=estimate.undetermined & (estimate.relative_sd > DROWNED),
+            hidden_tails=estimate.hidden_tails & ~has_bounds_of_indicator(release),
+            drowned=drowned_columns(estimate),
             n_eff=estimate.n_eff,
             release=release,
         )

@@ -15,9 +15,17 @@ if TYPE_CHECKING:
     from graphveil.recovery.class_moments import ClassMoments
     from graphveil.recovery.estimate import Estimate
 
-__all__ = ["DROWNED", "diagnostics", "low_n_eff_warning", "pair_warnings", "remedies", "warnings_for"]
+__all__ = [
+    "diagnostics",
+    "drowned_columns",
+    "has_bounds_of_indicator",
+    "low_n_eff_warning",
+    "pair_warnings",
+    "remedies",
+    "warnings_for",
+]
 
-DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
+_DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
 _HARDLY_EVER = 0.05  # of records: moments are divided by this share, and so is their noise
 
 
@@ -26,14 +34,14 @@ def diagnostics(release: Release, found: "Estimate") -> list[str]:
     said = warnings_for(release, found) + pair_warnings(release, found)
     if found.flat:
         said.append("The release shows no structure above its noise.")
-    vague = found.undetermined & (found.relative_sd <= DROWNED)
+    vague = found.undetermined & (found.relative_sd <= _DROWNED)
     if vague.any():
         said.append(
             f"The standard deviation of these columns may be off by more than a factor of {TOLERATED}, and so may "
             f"regression coefficients; the intervals account for this: {_list_columns(release, vague)}."
             + remedies(release, vague)
         )
-    hidden = found.hidden_tails & ~found.undetermined & ~_from_zero_to_one(release)
+    hidden = found.hidden_tails & ~found.undetermined & ~has_bounds_of_indicator(release)
     if hidden.any():
         said.append(
             "The bounds of these columns allow long tails that the release cannot see. Standard deviations, and "
@@ -67,7 +75,7 @@ def low_n_eff_warning(release: Release, found: "Estimate | ClassMoments") -> lis
 def warnings_for(release: Release, found: "Estimate") -> list[str]:
     """Warnings for everybody who uses an estimate."""
     said = low_n_eff_warning(release, found)
-    drowned = _drowned(found)
+    drowned = drowned_columns(found)
     if drowned.any() and not said:
         said.append(
             "The variance of these columns is within its noise. Do not interpret these columns: "
@@ -109,14 +117,14 @@ def pair_warnings(release: Release, found: "Estimate") -> list[str]:
             f"among them: {_list_columns(release, which)}. Leave at least one out."
         )
     # Where columns are named, or all are warned of, it is most likely they along which nothing is known.
-    if found.unresolved and not (said or _drowned(found).any() or found.n_eff < len(found.covariance)):
+    if found.unresolved and not (said or drowned_columns(found).any() or found.n_eff < len(found.covariance)):
         said.append("Some directions lie within the noise; do not interpret partial correlations along them.")
     return said
 
 
 def remedies(release: Release, which: NDArray[np.bool_]) -> str:
     """What helps columns of which the release says too little; nothing does where bounds are those of an indicator."""
-    said, rare = "", which & _from_zero_to_one(release)
+    said, rare = "", which & has_bounds_of_indicator(release)
     if (which & ~rare).any():
         said = " Narrower public bounds would help, or taking logarithms of very skewed columns."
     if rare.any():
@@ -131,11 +139,11 @@ def remedies(release: Release, which: NDArray[np.bool_]) -> str:
 def _causes(release: Release, which: NDArray[np.bool_]) -> str:
     """What to look for in columns without a variance."""
     asked = "Is it constant" if np.count_nonzero(which) == 1 else "Are they constant"
-    of_text = release.columns is not None and (which & ~_from_zero_to_one(release)).any()
+    of_text = release.columns is not None and (which & ~has_bounds_of_indicator(release)).any()
     return f" {asked}, or text in a CSV file?" if of_text else f" {asked}?"
 
 
-def _from_zero_to_one(release: Release) -> NDArray[np.bool_]:
+def has_bounds_of_indicator(release: Release) -> NDArray[np.bool_]:
     """Columns with the bounds of an indicator, as the levels of categories have them."""
     p = len(release.column_names)
     if release.domain.bounds is None:
@@ -144,9 +152,9 @@ def _from_zero_to_one(release: Release) -> NDArray[np.bool_]:
     return np.asarray((lower == 0.0) & (upper == 1.0))
 
 
-def _drowned(found: "Estimate") -> NDArray[np.bool_]:
+def drowned_columns(found: "Estimate") -> NDArray[np.bool_]:
     """Columns whose variance is within its noise."""
-    return np.asarray(found.undetermined & (found.relative_sd > DROWNED))
+    return np.asarray(found.undetermined & (found.relative_sd > _DROWNED))
 
 
 def _weights_drown(release: Release) -> bool:

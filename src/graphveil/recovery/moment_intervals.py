@@ -7,11 +7,10 @@ as Fisher's z. Correlations are those before denoising, which has shrunk them.
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphveil._tables import Table, decimals, fixed, list_first
 from graphveil._typing import Vector
-from graphveil.recovery.diagnostics import DROWNED
+from graphveil.recovery.diagnostics import drowned_columns
 from graphveil.recovery.edge_intervals import EdgeIntervals, fisher_z, leave_out
 from graphveil.recovery.interval_width import half_width
 from graphveil.recovery.network import repair_diagonal
@@ -28,7 +27,7 @@ def column_estimates(estimate: "Estimate", level: float) -> dict[str, Vector]:
     Of a column whose variance is within its noise, nobody knows how far clipping moved the mean.
     """
     half = half_width(level)
-    std_err = np.where(_drowned(estimate), np.nan, estimate.location_sd)
+    std_err = np.where(drowned_columns(estimate), np.nan, estimate.location_sd)
     sd = np.sqrt(np.diag(estimate.covariance))
     relative = half * estimate.variance_sd / (2.0 * sd**2)
     relative = np.where(estimate.undetermined | estimate.hidden_tails, np.nan, relative)
@@ -57,7 +56,7 @@ def column_table(estimate: "Estimate", names: tuple[str, ...], level: float) -> 
     notes = ["std err accounts for sampling, noise, and the shift of a mean that clipping may cause."]
     if estimate.undetermined.any():
         notes.append("Without an interval, a standard deviation may be off by more than a factor of 1.2.")
-    if _drowned(estimate).any():
+    if drowned_columns(estimate).any():
         notes.append("No interval of a mean where the variance is within its noise: clipping may have moved it.")
     hidden = [name for name, lost in zip(names, estimate.hidden_tails & ~estimate.undetermined, strict=True) if lost]
     if hidden:
@@ -87,7 +86,7 @@ def correlation_intervals(estimate: "Estimate", level: float) -> EdgeIntervals:
     np.fill_diagonal(sd, 1.0)
     p_value = np.asarray(2.0 * norm.sf(np.abs(z) / sd))
     intervals = EdgeIntervals.of_scores(z, half_width(level) * sd, p_value, level, estimate.columns or ())
-    drowned = _drowned(estimate)
+    drowned = drowned_columns(estimate)
     larger = (np.abs(found) >= 1.0) & ~drowned[:, None] & ~drowned
     np.fill_diagonal(larger, False)
     unknown = larger | ((drowned[:, None] | drowned) & ~np.eye(len(found), dtype=bool))
@@ -104,8 +103,3 @@ def correlation_intervals(estimate: "Estimate", level: float) -> EdgeIntervals:
         of = list_first([name for name, one in zip(names, assumed, strict=True) if one])
         notes.append(f"Intervals assume that columns have no long tails where bounds allow them unseen: {of}.")
     return leave_out(intervals, unknown, " ".join(notes)) if notes else intervals
-
-
-def _drowned(estimate: "Estimate") -> NDArray[np.bool_]:
-    """Columns whose variance is within its noise."""
-    return np.asarray(estimate.undetermined & (estimate.relative_sd > DROWNED))
