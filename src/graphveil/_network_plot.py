@@ -11,23 +11,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphveil._graph_layout import neighbourly_order, place_nodes
+from graphveil._graph_layout import LINE, RADIUS, Layout, lay_out
 from graphveil._html import xml_text
 from graphveil._interval_plot import SvgPicture
 from graphveil._tables import one_line
 from graphveil._typing import Matrix
 
-__all__ = ["Panel", "common_places", "draw_panel", "networks_svg", "plot_networks"]
+__all__ = ["Panel", "common_layout", "draw_panel", "networks_svg", "plot_networks"]
 
-_MARGIN_X, _MARGIN_Y, _TITLE, _LEGEND = 90, 40, 34, 36  # pixels
+_TITLE, _LEGEND = 34, 36  # pixels
 _STRIDE = 180  # pixels from one line of the legend to the next
-_LONGEST = 22  # letters of a name
+_DPI = 100  # of matplotlib
+_DISC = "#26323f"
 _STYLE = (
-    "text{font:14px sans-serif}.node text{paint-order:stroke;stroke:#fff;stroke-width:4px;text-anchor:middle}"
+    "text{font:13px sans-serif}.node text{paint-order:stroke;stroke:#fff;stroke-width:4px;text-anchor:middle}"
     ".title{font-weight:bold;text-anchor:middle}.edge{fill:none}.positive{stroke:#1463a5}"
     ".negative{stroke:#b8430f;stroke-dasharray:9 5}"
     ".joint{stroke:#6f3fa0;stroke-dasharray:14 4 2 4}"
-    ".unsure{stroke:#8a939e;stroke-dasharray:1.5 4.5;stroke-linecap:round}circle{fill:#26323f}"
+    ".unsure{stroke:#8a939e;stroke-dasharray:1.5 4.5;stroke-linecap:round}"
+    f"circle{{fill:{_DISC}}}"
+    f".alone circle{{fill:#fff;stroke:{_DISC};stroke-width:1.5px}}"
 )
 _WORDS = {"positive": "positive", "negative": "negative", "joint": "of a category", "unsure": "could be noise"}
 _LINES = {
@@ -78,47 +81,43 @@ class Panel:
         return "negative" if self.weights[i, j] < 0.0 else "positive"
 
 
-def common_places(networks: Sequence[Matrix]) -> Matrix:
-    """Places in the unit square that suit all of some networks: those of the strongest edge that any has."""
-    stacked = np.stack(networks)
-    strongest = np.abs(stacked).argmax(axis=0)
-    weights = np.take_along_axis(stacked, strongest[None], axis=0)[0]
-    return place_nodes(weights, neighbourly_order(weights))
+def common_layout(names: Sequence[str], panels: Sequence[Panel], width: float = 900.0) -> Layout:
+    """A layout that suits all of some networks: that of the strongest edge that any has."""
+    strongest = np.max([np.abs(panel.weights) for panel in panels], axis=0)
+    return lay_out(strongest, [one_line(name) for name in names], width)
 
 
-def draw_panel(names: Sequence[str], panel: Panel, places: Matrix, width: int, height: int) -> str:
+def draw_panel(names: Sequence[str], panel: Panel, layout: Layout) -> str:
     """The elements of one network, without title, for an SVG with a style of its own."""
-    x = _MARGIN_X + places[:, 0] * (width - 2 * _MARGIN_X)
-    y = _MARGIN_Y + places[:, 1] * (height - 2 * _MARGIN_Y)
     shown = panel.weights if panel.said is None else panel.said
-    drawn = []
+    drawn, joined = [], np.zeros(len(names), bool)
     for i, j, weight, kind in panel.edges():
-        ends = f'x1="{x[i]:.1f}" y1="{y[i]:.1f}" x2="{x[j]:.1f}" y2="{y[j]:.1f}"'
+        joined[[i, j]] = True
         has_sign = panel.joint is None or not panel.joint[i, j]
         said = xml_text(f"{names[i]} — {names[j]}: {shown[i, j]:{'+' if has_sign else ''}.2f}")
         drawn.append(
-            f'<line class="edge {kind}" {ends} stroke-width="{_line_width(weight):.1f}"><title>{said}</title></line>'
+            f'<path class="edge {kind}" d="{layout.path(i, j)}" stroke-width="{_line_width(weight):.1f}">'
+            f"<title>{said}</title></path>"
         )
-    for k, name in enumerate(names):
+    for k, (name, (x, y), place, lines) in enumerate(zip(names, layout.nodes, layout.names, layout.lines, strict=True)):
         drawn.append(
-            f'<g class="node"><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" r="7"/>'
-            f'<text x="{x[k]:.1f}" y="{y[k] - 12:.1f}">{xml_text(_short(name))}</text></g>'
+            f'<g class="node{"" if joined[k] else " alone"}"><title>{xml_text(one_line(name))}</title>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:.0f}"/>{_draw_name(lines, *place)}</g>'
         )
     return "".join(drawn)
 
 
-def networks_svg(
-    names: Sequence[str], panels: Sequence[Panel], places: Matrix, width: int = 900, height: int = 640
-) -> str:
+def networks_svg(names: Sequence[str], panels: Sequence[Panel], width: int = 900) -> str:
     """A file of its own: panels side by side, titled if there are several, and a legend below."""
-    title = _TITLE if len(panels) > 1 else 0
+    layout, title = common_layout(names, panels, width), _TITLE if len(panels) > 1 else 0
+    height = round(layout.height)
     parts = []
     for k, panel in enumerate(panels):
         heading = f'<text class="title" x="{width / 2:.0f}" y="24">{xml_text(one_line(panel.title))}</text>'
-        network = f'<g transform="translate(0 {title})">{draw_panel(names, panel, places, width, height)}</g>'
+        network = f'<g transform="translate(0 {title})">{draw_panel(names, panel, layout)}</g>'
         parts.append(f'<g transform="translate({k * width} 0)">{heading if title else ""}{network}</g>')
     parts.append(f'<g class="legend" transform="translate(20 {title + height})">{_draw_legend(panels)}</g>')
-    size = len(panels) * width, title + height + _LEGEND
+    size = max(len(panels) * width, _STRIDE * (len(_kinds(panels)) + 1)), title + height + _LEGEND
     return (
         "<!-- graphveil -->\n"
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" width="{size[0]}" '
@@ -127,31 +126,43 @@ def networks_svg(
     )
 
 
-def plot_networks(names: Sequence[str], panels: Sequence[Panel], places: Matrix) -> Any:
+def plot_networks(names: Sequence[str], panels: Sequence[Panel]) -> Any:
     """A figure of matplotlib, or an :class:`SvgPicture`."""
+    width = 640 if len(panels) > 1 else 760
     try:
         from matplotlib import patheffects, pyplot
     except ImportError:
-        return SvgPicture(networks_svg(names, panels, places, 440, 400))
+        return SvgPicture(networks_svg(names, panels, width))
+    layout = common_layout(names, panels, width)
+    inches = width / _DPI, layout.height / _DPI + 0.6
     figure, grid = pyplot.subplots(
-        1, len(panels), figsize=(4.6 * len(panels), 4.4), layout="constrained", squeeze=False
+        1, len(panels), figsize=(inches[0] * len(panels), inches[1]), layout="constrained", squeeze=False
     )
     kinds = [(kind, *_LINES[kind]) for kind in _kinds(panels)]
     halo = [patheffects.withStroke(linewidth=3, foreground="white")]
     for axes, panel in zip(grid[0], panels, strict=True):
         for i, j, weight, kind in panel.edges():
             colour, style = _LINES[kind]
-            axes.plot(*places[[i, j]].T, style, color=colour, linewidth=0.7 * _line_width(weight), zorder=1)
-        axes.plot(*places.T, "o", color="#26323f", markersize=6)
-        for name, (x, y) in zip(names, places, strict=True):
-            label = _short(name).replace("$", r"\$")
-            axes.annotate(label, (x, y), (0, 7), textcoords="offset points", ha="center", fontsize=8, path_effects=halo)
+            axes.plot(*layout.edge(i, j).T, style, color=colour, linewidth=0.7 * _line_width(weight), zorder=1)
+        axes.plot(*layout.nodes.T, "o", color=_DISC, markersize=2 * RADIUS * 72 / _DPI)
+        for lines, (x, y) in zip(layout.lines, layout.names, strict=True):
+            text = "\n".join(lines).replace("$", r"\$")
+            axes.annotate(text, (x, y), ha="center", va="center", fontsize=13 * 72 / _DPI, path_effects=halo)
         axes.set_title(one_line(panel.title).replace("$", r"\$"), fontsize=10)
-        axes.set(xlim=(-0.15, 1.15), ylim=(1.1, -0.1))  # downwards, as on a page
+        axes.set(xlim=(0, layout.width), ylim=(layout.height, 0), aspect="equal")  # downwards, as on a page
         axes.axis("off")
     handles = [grid[0, 0].plot([], [], style, color=colour, label=_WORDS[kind])[0] for kind, colour, style in kinds]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return figure
+
+
+def _draw_name(lines: Sequence[str], x: float, y: float) -> str:
+    """A name about its centre; every line of it is a text of its own."""
+    first = y + LINE * (0.5 - len(lines) / 2) + 4.5
+    spans = "".join(
+        f'<tspan x="{x:.1f}" y="{first + LINE * k:.1f}">{xml_text(line)}</tspan>' for k, line in enumerate(lines)
+    )
+    return f"<text>{spans}</text>"
 
 
 def _draw_legend(panels: Sequence[Panel]) -> str:
@@ -175,8 +186,3 @@ def _kinds(panels: Sequence[Panel]) -> list[str]:
 
 def _line_width(weight: float) -> float:
     return 1.2 + 9.0 * min(abs(weight), 1.0)
-
-
-def _short(name: str) -> str:
-    name = one_line(name)
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from graphveil._graph_layout import place_nodes
 from graphveil.report.page import report_html
 from graphveil.report.privacy_card import max_guess_accuracy, privacy_card
 from graphveil.report.report_data import collect_report_data
@@ -206,17 +205,6 @@ def test_a_forecast_is_compared(insurance, forecast):
     columns = f"<td>{forecast.n_features}</td><td>{len(insurance.column_names)}</td>"
     assert f'<th scope="row">columns</th>{columns}' in html, "a plan is made for columns, not for variables"
     assert "Compared with the plan" not in report_html(insurance)
-
-
-def test_nodes_are_placed_apart_and_inside():
-    weights = gv.metrics.partial_correlations(gv.simulate.small_world_precision(40, random_state=0))
-    for p in (1, 2, 3, 40):
-        places = place_nodes(weights[:p, :p], np.arange(p))
-        assert places.shape == (p, 2)
-        assert places.min() >= 0.0
-        assert places.max() <= 1.0
-        gaps = np.linalg.norm(places[:, None] - places, axis=2)[np.triu_indices(p, 1)]
-        assert (gaps > 0.01).all()
 
 
 def test_the_page_is_json_that_cannot_end_its_element(insurance):

@@ -158,7 +158,7 @@ def _npz(network: FittedNetwork) -> bytes:
 
 
 def _svg(network: FittedNetwork) -> bytes:
-    from graphveil._network_plot import Panel, common_places, networks_svg
+    from graphveil._network_plot import Panel, networks_svg
 
     number = {name: k for k, name in enumerate(network.names)}
     weights, said, unsure, joint = (np.zeros((len(number), len(number))) for _ in range(4))
@@ -168,7 +168,7 @@ def _svg(network: FittedNetwork) -> bytes:
         said[i, j], unsure[i, j] = edge.get("estimate", edge["weight"]), edge.get("could_be_noise", False)
         joint[i, j] = edge.get(_JOINT, 1) > 1
     panel = Panel("", weights, unsure.astype(bool), said, joint.astype(bool))
-    return networks_svg(network.names, [panel], common_places([weights])).encode()
+    return networks_svg(network.names, [panel]).encode()
 
 
 @dataclass(frozen=True)

@@ -130,4 +130,4 @@ def _encode_csv(found: "Comparison") -> str:
 def _encode_svg(found: "Comparison") -> str:
     from graphveil._network_plot import networks_svg
 
-    return networks_svg(tuple(found.variables), *found.panels, 440, 400)
+    return networks_svg(tuple(found.variables), found.panels, 640)

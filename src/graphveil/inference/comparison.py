@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphveil import _validation
 from graphveil._html import facts_html
-from graphveil._network_plot import Panel, common_places, plot_networks
+from graphveil._network_plot import Panel, plot_networks
 from graphveil._packages import import_package
 from graphveil._tables import decimals, fixed
 from graphveil._typing import Matrix, Vector
@@ -143,11 +143,11 @@ class Comparison:
 
         The networks show the edges that are unlikely to be noise, the third panel the pairs that ``differ``.
         """
-        return plot_networks(tuple(self.variables), *self.panels)
+        return plot_networks(tuple(self.variables), self.panels)
 
     @property
-    def panels(self) -> tuple[tuple[Panel, ...], Matrix]:
-        """The drawn panels: both networks and their difference, on one layout."""
+    def panels(self) -> tuple[Panel, ...]:
+        """The drawn panels: both networks and their difference."""
         if self.networks is None or self.partial_correlations is None:
             raise InvalidParameter(f"there are no networks to draw. {self.reason}")
         kind, size = self.partial_correlations, len(self.variables)
@@ -159,7 +159,7 @@ class Comparison:
         what = f"{b} − {a}: {count} {'pair differs' if count == 1 else 'pairs differ'}"
         drawn = (a, self.networks[0]), (b, self.networks[1]), (what, _symmetric(np.where(differs, shown, 0.0), size))
         joint = _symmetric(kind.df, size) > 1
-        return tuple(Panel(name, weights, joint=joint) for name, weights in drawn), common_places(self.networks)
+        return tuple(Panel(name, weights, joint=joint) for name, weights in drawn)
 
     def summary(self) -> str:
         """The comparison in words: one paragraph for each kind of number."""

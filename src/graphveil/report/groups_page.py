@@ -6,7 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from graphveil._network_plot import Panel, common_places, draw_panel
+from graphveil._graph_layout import Layout
+from graphveil._network_plot import Panel, common_layout, draw_panel
 from graphveil._typing import Matrix
 from graphveil.exceptions import PrivacyWarning
 from graphveil.inference.comparison import Comparison, Side, compare_sides
@@ -19,7 +20,7 @@ from graphveil.report.report_data import FDR, LEVEL, collect_notes
 
 __all__ = ["groups_html"]
 
-_WIDTH, _HEIGHT = 400, 340  # of a network
+_WIDTH = 500  # pixels of a network
 _MOST_ROWS = 40  # differences of two groups, the surest first: what follows is in `graphveil compare -o`
 
 
@@ -30,21 +31,22 @@ def groups_html(groups: GroupedRelease, title: str | None = None) -> str:
         warnings.simplefilter("ignore", PrivacyWarning)  # the notes say it
         sides = [Side.of(release, str(level), LEVEL) for level, release in groups.items()]
     networks = [side.network(FDR) for side in sides]
-    places = common_places(networks)
+    panels = [side.panel(network) for side, network in zip(sides, networks, strict=True)]
     release, card = groups.parts[0], privacy_card(groups)
     names = release.variable_labels
     overlap = groups.event.groups_per_person > 1
     pairs = [compare_sides(a, b, fdr=FDR, overlap=overlap) for a, b in combinations(sides, 2)]
+    differences = [pair.panels[2] for pair in pairs if pair.networks is not None]
+    layout = common_layout(names, [*panels, *differences], _WIDTH)
     parts = {
         "skip": "networks",
         "card": render_card(card),
         "numbers": "".join(map(_render_group, groups.event.groups, sides, networks)),
         "networks": "".join(
-            _render_network(names, side.panel(network), places, side.edges.reason)
-            for side, network in zip(sides, networks, strict=True)
+            _render_network(names, panel, layout, side.edges.reason) for side, panel in zip(sides, panels, strict=True)
         ),
         "joint": "" if len(release.columns or ()) > len(names) else "hidden",
-        "differences": "".join(_render_pair(release, pair, places, unfolded=pair is pairs[0]) for pair in pairs),
+        "differences": "".join(_render_pair(release, pair, layout, unfolded=pair is pairs[0]) for pair in pairs),
     }
     title = title or f"Private networks of {len(names)} variables, by {column}"
     return render_page("groups.html", title, card, release.versions, parts)
@@ -59,21 +61,22 @@ def _render_group(name: str, side: Side, network: Matrix) -> str:
     return f'<section class="strip"><h2>{escape(name)}</h2><div class="tiles">{tiles}</div>{below}</section>'
 
 
-def _render_network(names: tuple[str, ...], panel: Panel, places: Matrix, reason: str | None = None) -> str:
+def _render_network(names: tuple[str, ...], panel: Panel, layout: Layout, reason: str | None = None) -> str:
     count = len(panel.edges())
     said = f"{panel.title}: {count} {'edge' if count == 1 else 'edges'}" if reason is None else reason
-    drawn = draw_panel(names, panel, places, _WIDTH, _HEIGHT)
+    drawn = draw_panel(names, panel, layout)
     below = "" if reason is None else f"<p>{escape(reason)}</p>"
     return (
-        f'<figure><h3>{escape(panel.title)}</h3><svg class="still" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
+        f'<figure><h3>{escape(panel.title)}</h3><svg class="still" viewBox="0 0 {_WIDTH} {layout.height:.0f}" '
+        'role="img">'
         f"<title>{escape(said)}</title>{drawn}</svg>{below}</figure>"
     )
 
 
-def _render_pair(release: Release, pair: Comparison, places: Matrix, *, unfolded: bool) -> str:
+def _render_pair(release: Release, pair: Comparison, layout: Layout, *, unfolded: bool) -> str:
     counts = [(int(pair.differ(kind).sum()), kind) for kind in pair.kinds]
     said = ", ".join(f"{count} of {len(kind.labels)} {kind.what}s" for count, kind in counts)
-    drawn = "" if pair.networks is None else _render_network(release.variable_labels, pair.panels[0][2], places)
+    drawn = "" if pair.networks is None else _render_network(release.variable_labels, pair.panels[2], layout)
     why = "" if pair.reason is None else f"<p>No partial correlations are compared. {escape(pair.reason)}</p>"
     return (
         f'<details class="pair-of-groups"{" open" if unfolded else ""}><summary>{escape(pair.names[1])} compared with '

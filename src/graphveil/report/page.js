@@ -33,10 +33,11 @@
 
   // ---------------------------------------------------------------- state
   const anySure = path[data.chosen].some((e) => isSure(e.pair));  // where none is, hiding the rest would leave nothing to see
-  const state = { point: data.chosen, least: 0, onlySure: anySure, held: -1, allPairs: false, find: "", sort: "noise", up: true, page: 0 };
-  const places = data.places.map(([x, y]) => [x / 1000, y / 1000]);
-  const home = places.map((place) => place.slice());
-  const shown = () => path[state.point].filter((e) => Math.abs(e.r) >= state.least && (!state.onlySure || isSure(e.pair)));
+  const state = { point: data.chosen, least: 0, onlySure: anySure, main: true, held: -1, allPairs: false, find: "", sort: "noise", up: true, page: 0 };
+  const main = new Set(data.main);
+  const isDrawn = (e) => Math.abs(e.r) >= state.least && (!state.onlySure || isSure(e.pair));
+  const shown = () => path[state.point].filter(isDrawn);
+  const drawable = () => state.main && state.onlySure ? shown().filter((e) => main.has(e.pair)) : shown();
 
   // ---------------------------------------------------------------- the network
   const svg = byId("network"), stage = byId("stage"), tip = byId("tip");
@@ -48,33 +49,50 @@
     return element;
   };
   const lines = make("g", svg, { "aria-hidden": "true" }), values = make("g", svg, { "aria-hidden": "true" }), dots = make("g", svg);
-  const radius = p <= 40 ? 7 : p <= 120 ? 5 : 3.5, thin = p <= 40 ? 1 : p <= 120 ? 0.75 : 0.55;
-  let size = [0, 0], drawn = [];
-  const margin = () => [Math.min(60, size[0] * 0.14), 28];
-  const at = (k) => { const [mx, my] = margin(); return [mx + places[k][0] * (size[0] - 2 * mx), my + places[k][1] * (size[1] - 2 * my)]; };
+  const RADIUS = 7, LINE = 15;
+  let drawn = [], layout = null, places = [], moved = new Set(), zoom = 1;
 
   const nodes = order.map((k, rank) => {
-    const g = make("g", dots, { class: "node" + (p > MOST_LABELS ? " quiet" : ""), tabindex: rank ? "-1" : "0", role: "button", "aria-pressed": "false" });
-    make("circle", g, { class: "ring", r: radius + 5 });
-    make("circle", g, { r: radius });
-    make("text", g, { y: -radius - 5, "text-anchor": "middle" }).textContent = short(names[k]);
+    const g = make("g", dots, { class: "node", tabindex: rank ? "-1" : "0", role: "button", "aria-pressed": "false" });
+    make("circle", g, { class: "ring", r: RADIUS + 5 });
+    make("circle", g, { r: RADIUS });
+    make("text", g);
     g.dataset.column = k;
     return g;
   });
   const nodeOf = [];
   nodes.forEach((g) => { nodeOf[g.dataset.column] = g; });
 
+  // Python has laid out the network for two widths: nodes, names and the bends of lines (graphveil/_graph_layout.py).
+  function lay(next) {
+    layout = next;
+    places = layout.nodes.map((place) => place.slice());
+    moved = new Set();
+    svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+    for (let k = 0; k < p; k += 1) {
+      const text = nodeOf[k].lastElementChild, [x, y] = layout.names[k], [cx, cy] = layout.nodes[k], rows = layout.lines[k];
+      text.replaceChildren(...rows.map((row, at) => {
+        const span = document.createElementNS(NS, "tspan");
+        span.setAttribute("x", (x - cx).toFixed(1));
+        span.setAttribute("y", (y - cy + LINE * (at + 0.5 - rows.length / 2) + 4.5).toFixed(1));
+        span.textContent = row;
+        return span;
+      }));
+      putNode(k);
+    }
+  }
   function putNode(k) {
-    const [x, y] = at(k), label = nodeOf[k].lastElementChild, half = 4 * Math.min(Array.from(names[k]).length, SHORT);
-    nodeOf[k].setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
-    label.setAttribute("text-anchor", x < half ? "start" : x > size[0] - half ? "end" : "middle");
-    label.setAttribute("x", x < half ? -radius : x > size[0] - half ? radius : 0);
+    nodeOf[k].setAttribute("transform", `translate(${places[k][0].toFixed(1)} ${places[k][1].toFixed(1)})`);
   }
   function putEdge(e) {
-    const [x1, y1] = at(e.i), [x2, y2] = at(e.j), d = `M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}`;
+    const [x1, y1] = places[e.i], [x2, y2] = places[e.j];
+    const bend = moved.has(e.i) || moved.has(e.j) ? 0 : layout.bends[`${e.i},${e.j}`] || 0;
+    const [mx, my] = [(x1 + x2) / 2 + bend * (y1 - y2), (y1 + y2) / 2 + bend * (x2 - x1)];
+    const [qx, qy] = [2 * mx - (x1 + x2) / 2, 2 * my - (y1 + y2) / 2];
+    const d = `M${x1.toFixed(1)} ${y1.toFixed(1)}${bend ? `Q${qx.toFixed(1)} ${qy.toFixed(1)} ` : "L"}${x2.toFixed(1)} ${y2.toFixed(1)}`;
     e.line.setAttribute("d", d);
     if (e.hit) e.hit.setAttribute("d", d);
-    if (e.value) { e.value.setAttribute("x", (x1 + x2) / 2); e.value.setAttribute("y", (y1 + y2) / 2 + 4); }
+    if (e.value) { e.value.setAttribute("x", mx.toFixed(1)); e.value.setAttribute("y", (my + 4).toFixed(1)); }
   }
   function neighbours(k) {
     return drawn.filter((e) => e.i === k || e.j === k).sort((a, b) => Math.abs(b.r) - Math.abs(a.r)).map((e) => [e.i === k ? e.j : e.i, e]);
@@ -86,7 +104,7 @@
     return `${names[k]}: ${near.length} ${near.length === 1 ? "edge" : "edges"}${near.length ? ": " : ""}${list.join("; ")}${more}`;
   }
   function drawNetwork() {
-    const edges = shown().sort((a, b) => Math.abs(a.r) - Math.abs(b.r)).slice(-MOST_DRAWN);
+    const edges = drawable().sort((a, b) => Math.abs(a.r) - Math.abs(b.r)).slice(-MOST_DRAWN), thin = edges.length > 200 ? 0.6 : 1;
     lines.replaceChildren(); values.replaceChildren();
     drawn = edges.map((e) => {
       const sure = isSure(e.pair), strength = Math.min(Math.abs(e.r), 1);
@@ -100,23 +118,24 @@
       e.hit.addEventListener("pointerleave", hideTip);
     }
     const room = drawn.filter((e) => isSure(e.pair));
-    if (room.length <= MOST_VALUES && size[0] > 500) for (const e of room) {
+    if (room.length <= MOST_VALUES && layout === data.layouts.wide) for (const e of room) {
       e.value = make("text", values, { class: "value" });
       e.value.textContent = shownAs(estimate[e.pair], e.pair);
     }
     drawn.forEach(putEdge);
     const degree = new Array(p).fill(0);
     for (const e of drawn) { degree[e.i] += 1; degree[e.j] += 1; }
-    const hubs = new Set(order.slice().sort((a, b) => degree[b] - degree[a]).slice(0, 12).filter((k) => degree[k]));
     nodes.forEach((g) => {
       const k = +g.dataset.column;
       g.setAttribute("aria-label", said(k));
-      g.classList.toggle("named", hubs.has(k));
+      g.classList.toggle("alone", degree[k] === 0);
     });
     highlight();
     const all = path[state.point].length, unsure = path[state.point].filter((e) => !isSure(e.pair)).length;
-    const cut = shown().length > MOST_DRAWN ? `; the ${MOST_DRAWN} strongest are drawn` : "";
+    const cut = drawn.length < shown().length ? `; the strongest ${drawn.length} are drawn` : "";
     byId("count").textContent = `${shown().length} of ${all} ${all === 1 ? "edge" : "edges"} at this penalty shown; ${unsure} ${state.onlySure ? "that could be noise hidden" : "could be noise"}${cut}.`;
+    byId("more").hidden = !state.onlySure || path[data.chosen].filter((e) => isSure(e.pair)).length <= main.size;
+    byId("more").textContent = state.main ? "Show more" : "Show the strongest";
   }
   function highlight() {
     const near = new Set(state.held < 0 ? [] : [state.held, ...neighbours(state.held).map(([other]) => other)]);
@@ -143,8 +162,8 @@
   }
   function hideTip() { tip.hidden = true; }
   function moveNode(k, x, y) {
-    const [mx, my] = margin(), clamp = (v) => Math.min(1, Math.max(0, v));
-    places[k] = [clamp((x - mx) / (size[0] - 2 * mx)), clamp((y - my) / (size[1] - 2 * my))];
+    places[k] = [Math.min(layout.width - 8, Math.max(8, x)), Math.min(layout.height - 8, Math.max(8, y))];
+    moved.add(k);
     putNode(k);
     drawn.filter((e) => e.i === k || e.j === k).forEach(putEdge);
   }
@@ -157,15 +176,15 @@
       if (!from) { showTip(said(k).replace(": ", "\n").replaceAll("; ", "\n"), event); return; }
       if (Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 3) from[2] = true;
       if (!from[2]) return;
-      const box = svg.getBoundingClientRect();
-      moveNode(k, event.clientX - box.left, event.clientY - box.top);
+      const box = svg.getBoundingClientRect(), scale = layout.width / box.width;
+      moveNode(k, (event.clientX - box.left) * scale, (event.clientY - box.top) * scale);
     });
     g.addEventListener("pointerup", () => { if (from && !from[2]) hold(k); from = null; });
     g.addEventListener("pointercancel", () => { from = null; });
     g.addEventListener("pointerleave", hideTip);
     g.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-      if (step && event.shiftKey) { const [x, y] = at(k); moveNode(k, x + 14 * step[0], y + 14 * step[1]); }
+      if (step && event.shiftKey) { moveNode(k, places[k][0] + 14 * step[0], places[k][1] + 14 * step[1]); }
       else if (step) {
         const next = nodes[(rank + (step[0] + step[1] > 0 ? 1 : p - 1)) % p];
         g.setAttribute("tabindex", "-1"); next.setAttribute("tabindex", "0"); next.focus();
@@ -401,10 +420,11 @@
     drawNetwork(); drawTable(); drawMatrix();
   }
   function reset() {
-    Object.assign(state, { point: data.chosen, least: 0, onlySure: anySure, held: -1, page: 0 });
+    Object.assign(state, { point: data.chosen, least: 0, onlySure: anySure, main: true, held: -1, page: 0 });
     penalty.value = data.chosen; least.value = 0; onlySure.checked = anySure;
-    home.forEach((place, k) => { places[k] = place.slice(); });
-    for (let k = 0; k < p; k += 1) putNode(k);
+    byId("seek").value = "";
+    setZoom(1);
+    lay(layout);
     draw();
   }
   penalty.addEventListener("input", () => { state.point = +penalty.value; state.page = 0; draw(); });
@@ -416,14 +436,31 @@
   byId("copy").addEventListener("click", copy);
   byId("back").addEventListener("click", () => { state.page -= 1; drawTable(); });
   byId("next").addEventListener("click", () => { state.page += 1; drawTable(); });
+  function setZoom(next) {
+    zoom = Math.min(4, Math.max(1, next));
+    svg.style.width = `${100 * zoom}%`;
+    byId("nearer").disabled = zoom === 4; byId("farther").disabled = zoom === 1;
+  }
+  byId("nearer").addEventListener("click", () => setZoom(zoom * 1.5));
+  byId("farther").addEventListener("click", () => setZoom(zoom / 1.5));
+  byId("more").addEventListener("click", () => { state.main = !state.main; draw(); });
+  byId("seek").addEventListener("input", (event) => {
+    const text = event.target.value.trim().toLowerCase();
+    const found = text === "" ? -1 : order.find((k) => names[k].toLowerCase().includes(text)) ?? -1;
+    state.held = found;
+    highlight();
+    if (found >= 0) nodeOf[found].scrollIntoView({ block: "nearest", inline: "center" });
+    byId("found").textContent = found >= 0 ? said(found) : text === "" ? "" : "no such variable";
+  });
+  let wide = 0;
   function resize() {
-    const box = svg.getBoundingClientRect();
-    size = [box.width, box.height];
-    svg.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
-    for (let k = 0; k < p; k += 1) putNode(k);
+    wide = stage.clientWidth;
+    const next = wide < 600 && data.layouts.narrow ? data.layouts.narrow : data.layouts.wide;
+    svg.style.minWidth = next === data.layouts.wide && wide < 600 ? "46rem" : "";
+    if (next !== layout) lay(next);
     draw();
   }
-  new ResizeObserver(() => { const box = svg.getBoundingClientRect(); if (box.width !== size[0] || box.height !== size[1]) resize(); }).observe(svg);
+  new ResizeObserver(() => { if (stage.clientWidth !== wide) resize(); }).observe(stage);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawMatrix);
   // On paper there is no next page to click to: print the edges up to five hundred.
   addEventListener("beforeprint", () => { state.page = 0; drawTable(500); for (const part of document.querySelectorAll("details")) part.open = true; });

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._files import write_file
-from graphveil._graph_layout import place_nodes
+from graphveil._graph_layout import lay_out
+from graphveil._typing import Matrix
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.associations import association_strengths
 from graphveil.released.grouped import GroupedRelease, require_release
@@ -29,6 +30,8 @@ __all__ = ["PAGE", "forecast_html", "report_html", "write_report"]
 PAGE = re.compile(rb"<!doctype html>\n<!-- graphveil -->")  # how a page of ours begins, which another may replace
 
 _MOST_CENTRAL = 30  # variables of a chart
+_FIRST_EDGES, _MOST_FIRST_EDGES = 24, 80  # drawn first, however few variables or many; in between 0.8 of them
+_MOST_NARROW = 24  # variables with edges that a narrow screen has room for
 _UNITS = 10_000  # partial correlations are stored as integers in this unit: Int16, four digits
 _NONE = -32_768  # stands for a number that is not given
 
@@ -246,7 +249,8 @@ def _data(content: Content) -> str:
         "columns": content.columns,
         "widths": [len(place) for place in content.places],
         "order": content.order.tolist(),
-        "places": (place_nodes(path[content.chosen], content.order) * 1000).round().astype(int).tolist(),
+        "layouts": _layouts(content, path[content.chosen]),
+        "main": [int(pair) for pair in _pair_numbers(len(content.names))[_main_edges(content, path[content.chosen])]],
         "path": [_edges(strengths) for strengths in path],
         "scales": [round(point.scale / content.path[content.chosen].scale, 4) for point in content.path],
         "chosen": content.chosen,
@@ -262,6 +266,52 @@ def _data(content: Content) -> str:
         data["regressions"] = _regressions(content)
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _main_edges(content: Content, network: Matrix) -> Matrix:
+    """Which edges are drawn first: the strongest, and each variable's own strongest, so that few stand alone.
+
+    Edges are as strong as the end of their interval that is nearer to zero, so that a wide interval does not lead.
+    """
+    p = len(network)
+    drawn = np.triu(network != 0.0, 1)
+    if (drawn & content.sure).any():
+        drawn &= content.sure
+    nearer = np.minimum(np.abs(content.intervals.lower), np.abs(content.intervals.upper))
+    at_least = np.where(np.isnan(nearer), np.abs(network), nearer) * drawn
+    strongest = np.sort(at_least[drawn])[::-1][: min(max(_FIRST_EDGES, int(0.8 * p)), _MOST_FIRST_EDGES)]
+    main = drawn & (at_least >= (strongest[-1] if len(strongest) else 0.0))
+    if p <= _MOST_FIRST_EDGES:
+        either = at_least + at_least.T
+        for k in np.flatnonzero((drawn | drawn.T).any(axis=0)):
+            i, j = sorted((int(k), int(either[k].argmax())))
+            main[i, j] |= drawn[i, j]
+    return np.asarray(main)
+
+
+def _pair_numbers(p: int) -> NDArray[np.intp]:
+    """The number of each pair i < j, counted by rows; zero elsewhere."""
+    numbers = np.zeros((p, p), np.intp)
+    numbers[np.triu_indices(p, 1)] = np.arange(p * (p - 1) // 2)
+    return numbers
+
+
+def _layouts(content: Content, network: Matrix) -> dict[str, Any]:
+    """Places for a wide screen, and for a narrow one where it has room for so many."""
+    main = network * _main_edges(content, network)
+    widths = {"wide": 1036.0, **({"narrow": 356.0} if (main != 0.0).any(axis=0).sum() <= _MOST_NARROW else {})}
+    found = {}
+    for name, width in widths.items():
+        layout = lay_out(main + main.T, content.names, width)
+        found[name] = {
+            "width": layout.width,
+            "height": round(layout.height),
+            "nodes": layout.nodes.round(1).tolist(),
+            "names": layout.names.round(1).tolist(),
+            "lines": layout.lines,
+            "bends": {f"{i},{j}": bend for (i, j), bend in layout.bends.items()},
+        }
+    return found
 
 
 def _regressions(content: Content) -> dict[str, str]:
