@@ -21,8 +21,9 @@ LAYERS = [
     {"solvers", "rows", "privacy", "released", "simulate", "metrics", "datasets"},
     {"spec"},
     {"_network_plot"},
-    {"_files", "_frames", "_interval_plot", "_linalg", "_memory", "_validation"},
-    {"exceptions", "_compiled", "_graph_layout", "_html", "_packages", "_random", "_tables", "_threads", "_typing"},
+    {"_files", "_frames", "_graph_layout", "_interval_plot", "_linalg", "_memory", "_validation"},
+    {"_layout_search"},
+    {"exceptions", "_compiled", "_html", "_packages", "_random", "_tables", "_threads", "_typing"},
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 

@@ -187,7 +187,7 @@ def test_strengths_that_are_alike_do_not_hide_levels_that_differ(wards):
     edges = [gv.PrivateGraphicalLasso(4.0, 1e-6).fit_release(made).edge_intervals() for made in wards]
     assert [pairs.first[k], pairs.second[k]] == pytest.approx([one.estimate[0, 4] for one in edges])
     assert pairs.lower[k] < pairs.difference[k] < pairs.upper[k]
-    drawn = found.panels[0][2].weights
+    drawn = found.panels[2].weights
     largest = np.abs(pairs.levels.difference[pairs.levels.owners == k]).max()
     assert drawn[0, 4] == drawn[4, 0] == pytest.approx(largest)
     assert largest > abs(pairs.difference[k])

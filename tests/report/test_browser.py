@@ -450,7 +450,16 @@ def test_a_middle_sized_network(visit, keep):
     made = simulated(60, n=30_000)
     page = visit(report_html(made))
     assert page.locator(".node").count() == 60
-    assert page.locator(".node.named").count() == 12
+    edges = page.locator("#network .edge").count()
+    assert 48 <= edges < 110, "the strongest, and each variable's own strongest"
+    page.get_by_role("button", name="Show more").click()
+    assert page.locator("#network .edge").count() > edges
+    page.get_by_label("Search the network").fill("VARIABLE 17")
+    assert page.locator(".node.held").get_attribute("aria-label").startswith("variable 17: ")
+    assert page.locator("#count").inner_text().startswith("variable 17: ")
+    before = page.locator("#network").bounding_box()["width"]
+    page.get_by_role("button", name="Larger").click()
+    assert page.locator("#network").bounding_box()["width"] > 1.4 * before
     keep(page, "p60", full_page=True)
 
 

@@ -51,7 +51,7 @@ def test_each_group_has_its_numbers_and_its_network(html):
     places = [[(node.get("cx"), node.get("cy")) for node in one.iter("circle")] for one in drawn]
     assert places[0] == places[1] == places[2]
     for one in drawn[:2]:
-        assert "age — bmi" in {line.find("title").text.partition(":")[0] for line in one.iter("line")}
+        assert "age — bmi" in {line.find("title").text.partition(":")[0] for line in one.iter("path")}
     assert not any(text.startswith("age — bmi") for text in drawn[2].itertext()), "which is the same in both"
 
 

@@ -87,7 +87,7 @@ def test_several_groups_have_a_category_as_one_node():
     assert all(one.count("<circle") == 5 for one in networks)
     assert 'class="edge joint"' in networks[0]
     found = gv.compare(made["F"], made["M"])
-    assert [panel.weights.shape for panel in found.panels[0]] == [(5, 5)] * 3
+    assert [panel.weights.shape for panel in found.panels] == [(5, 5)] * 3
     assert len(found.partial_correlations.labels) == 5 * 4 // 2
     assert found.differ(found.means)[[found.means.labels.index(name) for name in ("ward", "bmi")]].all()
     rows = re.findall(r'<tr><th scope="row"><small>(.*?)</small> (.*?)</th>(.*?)</tr>', html)

@@ -50,7 +50,7 @@
   };
   const lines = make("g", svg, { "aria-hidden": "true" }), values = make("g", svg, { "aria-hidden": "true" }), dots = make("g", svg);
   const RADIUS = 7, LINE = 15;
-  let drawn = [], layout = null, places = [], moved = new Set(), zoom = 1;
+  let drawn = [], layout = null, places = [], moved = new Set(), zoom = 1, counted = "";
 
   const nodes = order.map((k, rank) => {
     const g = make("g", dots, { class: "node", tabindex: rank ? "-1" : "0", role: "button", "aria-pressed": "false" });
@@ -130,14 +130,15 @@
       g.setAttribute("aria-label", said(k));
       g.classList.toggle("alone", degree[k] === 0);
     });
-    highlight();
     const all = path[state.point].length, unsure = path[state.point].filter((e) => !isSure(e.pair)).length;
     const cut = drawn.length < shown().length ? `; the strongest ${drawn.length} are drawn` : "";
-    byId("count").textContent = `${shown().length} of ${all} ${all === 1 ? "edge" : "edges"} at this penalty shown; ${unsure} ${state.onlySure ? "that could be noise hidden" : "could be noise"}${cut}.`;
+    counted = `${shown().length} of ${all} ${all === 1 ? "edge" : "edges"} at this penalty shown; ${unsure} ${state.onlySure ? "that could be noise hidden" : "could be noise"}${cut}.`;
     byId("more").hidden = !state.onlySure || path[data.chosen].filter((e) => isSure(e.pair)).length <= main.size;
     byId("more").textContent = state.main ? "Show more" : "Show the strongest";
+    highlight();
   }
   function highlight() {
+    byId("count").textContent = state.held < 0 ? counted : said(state.held);
     const near = new Set(state.held < 0 ? [] : [state.held, ...neighbours(state.held).map(([other]) => other)]);
     nodes.forEach((g) => {
       const k = +g.dataset.column;
@@ -450,7 +451,7 @@
     state.held = found;
     highlight();
     if (found >= 0) nodeOf[found].scrollIntoView({ block: "nearest", inline: "center" });
-    byId("found").textContent = found >= 0 ? said(found) : text === "" ? "" : "no such variable";
+    if (found < 0 && text !== "") byId("count").textContent = "No variable of this name.";
   });
   let wide = 0;
   function resize() {
