@@ -25,7 +25,7 @@ _STRETCH = 1.7  # a wide box may pull a network apart sideways this far
 RADIUS, _CLEAR = 7.0, 8.0  # of a disc, in pixels; what a line keeps from the rim of a third disc
 LINE, _LETTERS = 15.0, 17  # height of a line of a name in pixels; letters of one line
 _MOST_EDGES = 2.5  # for each node: more make a tangle whatever their places are, and the strongest decide these
-_AREA = 20_000.0  # square pixels for each node
+_AREA, _MORE = 15_000.0, 50.0  # square pixels for each node, and more for each further one: edges get longer
 _ROW = 30.0  # height of a row of nodes without edges
 _BENDS = (0.08, -0.08, 0.14, -0.14, 0.2, -0.2, 0.28, -0.28)  # of a line's length, the smallest first
 # Where a name can stand, by preference: beside, below and above the disc, and at its corners; four farther out.
@@ -90,7 +90,7 @@ def lay_out(weights: Matrix, names: Sequence[str], width: float, height: float |
     nodes, places, bends = np.zeros((len(names), 2)), np.zeros((len(names), 2)), {}
     nodes[alone], places[alone], below = _in_rows(sizes[alone], width)
     if height is None:
-        need = max(_AREA * len(joined) / width, 0.48 * width if len(joined) > 5 else 0.0, 220.0)
+        need = max((_AREA + _MORE * len(joined)) * len(joined) / width, 0.48 * width if len(joined) > 5 else 0.0, 220.0)
         height = below + (need if len(joined) else 0.0)
     if len(joined):
         inner = strength[np.ix_(joined, joined)]

@@ -325,11 +325,12 @@ def test_on_a_phone(visit, html, keep):
 
 
 def test_the_result_comes_first(visit, html, keep):
-    """Numbers and the network are on the first screen; of the card, its one sentence."""
+    """What was found is on the first screen, in words; of the card, its one sentence."""
     for width, height in ((1280, 800), (390, 844)):
         page = visit(html, width, height)
-        top = page.locator("#stage").bounding_box()["y"]
-        assert page.locator(".tiles").bounding_box()["y"] < top < 0.85 * height
+        found = page.locator("#findings").bounding_box()
+        assert found["y"] < 0.35 * height
+        assert width == 390 or found["y"] + found["height"] < height
         assert page.locator(".facts").is_hidden()
         page.locator(".card > summary").click()
         assert "Who is protected" in page.locator(".facts").inner_text()

@@ -94,6 +94,18 @@
     if (e.hit) e.hit.setAttribute("d", d);
     if (e.value) { e.value.setAttribute("x", mx.toFixed(1)); e.value.setAttribute("y", (my + 4).toFixed(1)); }
   }
+  // A number stands on its line, where no other number and no name is.
+  function putValues(edges) {
+    const taken = layout.names.map(([x, y]) => [x, y, 60, 16]);
+    for (const e of edges) if (e.value) {
+      const length = e.line.getTotalLength();
+      const spots = [0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73].map((part) => e.line.getPointAtLength(part * length));
+      const spot = spots.find((at) => taken.every(([x, y, wide, high]) => Math.abs(at.x - x) > wide || Math.abs(at.y - y) > high));
+      if (!spot) { e.value.remove(); e.value = null; continue; }
+      taken.push([spot.x, spot.y, 36, 14]);
+      e.value.setAttribute("x", spot.x.toFixed(1)); e.value.setAttribute("y", (spot.y + 4).toFixed(1));
+    }
+  }
   function neighbours(k) {
     return drawn.filter((e) => e.i === k || e.j === k).sort((a, b) => Math.abs(b.r) - Math.abs(a.r)).map((e) => [e.i === k ? e.j : e.i, e]);
   }
@@ -123,6 +135,7 @@
       e.value.textContent = shownAs(estimate[e.pair], e.pair);
     }
     drawn.forEach(putEdge);
+    putValues(room);
     const degree = new Array(p).fill(0);
     for (const e of drawn) { degree[e.i] += 1; degree[e.j] += 1; }
     nodes.forEach((g) => {

@@ -18,6 +18,7 @@ from graphveil.recovery.associations import association_strengths
 from graphveil.released.grouped import GroupedRelease, require_release
 from graphveil.released.release import Release
 from graphveil.report.charts import error_charts, interval_chart, spectrum_chart
+from graphveil.report.findings import describe_findings
 from graphveil.report.groups_page import groups_html
 from graphveil.report.page_parts import asset, policy, render_card, render_numbers, render_page
 from graphveil.report.privacy_card import privacy_card
@@ -86,6 +87,7 @@ def report_html(release: Release | GroupedRelease, forecast: Forecast | None = N
         "skip": "network",
         "data": _data(content),
         "card": render_card(card) + _render_bounds(release, content.columns),
+        "findings": _render_findings(release, content),
         "numbers": _render_numbers(release, content),
         "notes": _render_notes(content),
         "interval": "" if content.intervals.reason is None else "hidden",
@@ -144,14 +146,25 @@ def _render_numbers(release: Release, content: Content) -> str:
     return render_numbers(release, content.found, content.intervals, seen)
 
 
+def _render_findings(release: Release, content: Content) -> str:
+    found = describe_findings(release, content)
+    links = "".join(
+        f"<li>{escape(said[0].upper() + said[1:])}{numbers and f' <small>({escape(numbers)})</small>'}</li>"
+        for said, numbers in found.links
+    )
+    return (
+        '<section id="findings" aria-labelledby="findings-title"><h2 id="findings-title">What was found</h2>'
+        f"<p>{escape(found.lead)}</p>{f'<ul>{links}</ul>' if links else ''}<p>{escape(found.rest)}</p></section>"
+    )
+
+
 def _render_notes(content: Content) -> str:
     if not content.notes:
         return ""
     items = "".join(f"<li>{escape(note)}</li>" for note in content.notes)
-    unfolded = "" if content.intervals.reason is None else " open"  # nothing below is reliable
     return (
-        f'<details class="notes"{unfolded}><summary><strong>Before you read on ({len(content.notes)})</strong> '
-        f"<span>{escape(content.notes[0])}</span></summary><ul>{items}</ul></details>"
+        '<section class="notes" aria-labelledby="notes-title"><h2 id="notes-title">What not to use this report for</h2>'
+        f"<ul>{items}</ul></section>"
     )
 
 
