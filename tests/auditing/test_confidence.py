@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from graphveil.auditing.attacks import ATTACKS, AttackObservations, strength
 from graphveil.auditing.confidence import mu_lower_bound, rate_lower_bound, rate_upper_bound
 
 
@@ -37,3 +38,23 @@ def test_more_runs_prove_more_and_guessing_proves_nothing():
     assert 0.98 < shown[-1] < 1.0
     for count in (0, 500, 1000):
         assert mu_lower_bound(count, count, 1000, 1e-3) == 0.0
+
+
+def noise_of_an_audit(rng, mu, runs):
+    """What an attacker sees of noise that moves one of three numbers by ``mu`` of its standard deviations."""
+    sides = []
+    for moved in (0.0, mu):
+        numbers = rng.standard_normal((runs, 3)) + np.array([moved, 0.0, 0.0])
+        sides.append(AttackObservations((numbers[:, 0] - mu / 2.0) * mu, np.rint(1e6 * numbers)))
+    return sides
+
+
+def test_the_best_of_all_attacks_is_above_the_truth_no_more_often_than_one_audit_in_ten():
+    """With a known cost: 1,000 audits at 90% confidence; and what costs twice the claim is found by most."""
+    rng, alpha, audits, wrong, found = np.random.default_rng(0), 0.1 / len(ATTACKS), 1000, 0, 0
+    for _ in range(audits):
+        sides = noise_of_an_audit(rng, 1.0, 200)
+        shown = max(strength(attack, *sides, alpha) for attack in ATTACKS)
+        wrong, found = wrong + (shown > 1.0), found + (shown > 0.5)
+    assert wrong <= 0.1 * audits
+    assert found > audits / 2

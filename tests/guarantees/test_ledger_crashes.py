@@ -31,6 +31,10 @@ def test_eighty_kills_with_a_file(tmp_path):
     holds(killed(tmp_path / "ledger.db", tmp_path, 80, 2026), 80)
 
 
+def test_forty_kills_around_groups(tmp_path):
+    holds(killed(tmp_path / "ledger.db", tmp_path, 40, 2028, "groups"), 40)
+
+
 def test_kills_with_a_server(postgres, tmp_path):
     holds(killed(postgres.new_schema(), tmp_path, 20, 2027), 20)
 
@@ -41,7 +45,14 @@ def test_a_thousand_kills_with_either(url, tmp_path, seed):
     holds(killed(url, tmp_path, 200, seed), 200)
 
 
-def test_a_ledger_that_charges_after_the_draw_is_caught(tmp_path):
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(2))
+def test_four_hundred_kills_around_groups(url, tmp_path, seed):
+    holds(killed(url, tmp_path, 200, seed, "groups"), 200)
+
+
+@pytest.mark.parametrize("options", [["late"], ["groups", "late"]])
+def test_a_ledger_that_charges_after_the_draw_is_caught(tmp_path, options):
     """The control: the same kills find it out."""
-    report = killed(tmp_path / "ledger.db", tmp_path, 15, 2026, "late")
+    report = killed(tmp_path / "ledger.db", tmp_path, 15, 2026, *options)
     assert any("drawn and not charged" in violation for violation in report["violations"])

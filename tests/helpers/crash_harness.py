@@ -1,6 +1,6 @@
 """SIGKILL at seeded instants of a release, many times, and what the ledger says afterwards.
 
-    PYTHONPATH=tests python -m helpers.crash_harness URL FOLDER KILLS SEED [late]
+    PYTHONPATH=tests python -m helpers.crash_harness URL FOLDER KILLS SEED [groups] [late]
 
 One warm parent forks a child for every kill. The child makes a release with a key, saves it to a file, asks for it
 again, and dies on the way: at a line of Python drawn by the seed, in whatever module that is, or (every fourth) after
@@ -8,7 +8,8 @@ a drawn time, which also falls into C code, into the sampler and between the wri
 checks that the ledger verifies and has gone on, that whatever was drawn had been charged, and that nothing partial is
 taken for a release. The report is JSON.
 
-``late`` is the control: a ledger that charges after the draw. It must be caught.
+With ``groups`` every release is one of three groups, with a charge for all and a draw for each. ``late`` is the
+control: a ledger that charges after the draw. It must be caught.
 """
 
 import itertools
@@ -22,13 +23,18 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
+
 import graphveil as gv
 from graphveil.exceptions import KeyRefused
 from graphveil.ledger.transactions import account_of
 from graphveil.privacy import noise
-from helpers.ledgers import HALF, opened, release, request
+from graphveil.released.grouped import read_any_release
+from graphveil.spec.grouping import Grouping
+from helpers.ledgers import HALF, ROWS, opened, release, request
 
 SMALL = gv.Budget(0.01, 1e-6)
+LEVELS = np.resize(["A", "B", "C"], len(ROWS))
 
 
 class LateLedger(gv.Ledger):
@@ -40,6 +46,20 @@ class LateLedger(gv.Ledger):
     def store(self, request, release):
         super().charge(*self.waiting)
         super().store(request, release)
+
+
+class Asked:
+    """The release that is made again and again."""
+
+    def __init__(self, *, groups):
+        self.by = {"by": Grouping("arm", ("A", "B", "C"))} if groups else {}
+        self.rows = (ROWS, LEVELS) if groups else ROWS
+
+    def release(self, ledger, key, budget=SMALL):
+        return release(ledger, key=key, budget=budget, rows=self.rows, **self.by)
+
+    def request(self, key):
+        return request(key, budget=SMALL, **self.by)
 
 
 def count_lines(limit=None):
@@ -57,7 +77,7 @@ def count_lines(limit=None):
     return counter
 
 
-def child(ledger, key, path, pipe, limit):
+def child(asked, ledger, key, path, pipe, limit):
     """Release, save, ask again, and report on ``pipe``: b"d" as soon as noise is asked for, b"s" at the end."""
     draw = noise.draw_discrete_gaussian
 
@@ -68,22 +88,22 @@ def child(ledger, key, path, pipe, limit):
     noise.draw_discrete_gaussian = reported
     os.write(pipe, b"g")
     counter = count_lines(limit) if limit != 0 else [0]
-    made = release(ledger, key=key, budget=SMALL)
+    made = asked.release(ledger, key)
     made.save(path)
-    if release(ledger, key=key, budget=SMALL) != made:
+    if asked.release(ledger, key) != made:
         os._exit(2)
     sys.settrace(None)
     os.write(pipe, b"s%d" % counter[0])
     os._exit(0)
 
 
-def run(ledger, key, path, limit, delay=None):
+def run(asked, ledger, key, path, limit, delay=None):
     """What a child said before it ended, and how long it took."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
         try:
-            child(ledger, key, path, writing, limit)
+            child(asked, ledger, key, path, writing, limit)
         finally:
             os._exit(1)
     os.close(writing)
@@ -106,37 +126,40 @@ def run(ledger, key, path, limit, delay=None):
     return said, time.monotonic() - started
 
 
-def check(ledger, key, path, said, heads):
+def check(asked, ledger, key, path, said, heads):
     """How the key stands, whether a release was saved, what is wrong, and the ledger's heads."""
     # Whoever died in the middle may still have a server process that finishes: wait for its lock.
     ledger._store.write(lambda connection: account_of(connection, "people", lock=True))
     wrong, heads = [], ledger.verify(heads)
-    charged = sum(entry.key == key for entry in ledger.history("people"))
+    charges = [entry.event for entry in ledger.history("people") if entry.key == key]
+    charged = len(charges)
     try:
-        stored = gv.Ledger.stored(ledger, request(key, budget=SMALL))
+        stored = gv.Ledger.stored(ledger, asked.request(key))
         state = "stored" if stored is not None else "untouched"
     except KeyRefused:
         stored, state = None, "lost"
-    released = gv.Release.load(path) if path.exists() else None  # raises for half a file
+    released = read_any_release(path.read_bytes()) if path.exists() else None  # raises for half a file
     if charged not in (0, 1) or charged != (state != "untouched"):
         wrong.append(f"{key}: {charged} charges, but the key is {state}")
     if b"d" in said and charged == 0:
         wrong.append(f"{key}: noise was drawn and not charged")
+    if stored is not None and (charges[0].mu, charges[0].eta) != (stored.event.mu, stored.event.eta):
+        wrong.append(f"{key}: {charges[0]} was charged, and the release cost {stored.event}")
     if released is not None and released != stored:
         wrong.append(f"{key}: a release got out that the ledger does not have")
     return state, released is not None, wrong, heads
 
 
-def main(url, folder, kills, seed, late=False):
-    ledger = opened(url)
+def main(url, folder, kills, seed, *, groups, late):
+    ledger, asked = opened(url), Asked(groups=groups)
     if late:
         ledger = LateLedger(url)
     folder, chance = Path(folder), random.Random(seed)
-    release(ledger, key="warm", budget=HALF)
-    release(ledger, key="warm", budget=HALF)
-    said, _ = run(ledger, "lines", folder / "lines.release", limit=-1)
+    asked.release(ledger, "warm", HALF)
+    asked.release(ledger, "warm", HALF)
+    said, _ = run(asked, ledger, "lines", folder / "lines.release", limit=-1)
     lines = int(said.split(b"s")[1])
-    _, seconds = run(ledger, "seconds", folder / "seconds.release", limit=0)
+    _, seconds = run(asked, ledger, "seconds", folder / "seconds.release", limit=0)
     report = {"kills": 0, "finished first": 0, "untouched": 0, "lost": 0, "stored": 0, "saved": 0, "journals left": 0}
     wrong, heads = [], ledger.verify()
     for i in itertools.takewhile(lambda _: report["kills"] < kills, range(3 * kills)):
@@ -144,11 +167,11 @@ def main(url, folder, kills, seed, late=False):
         journal = Path(f"{url}-journal")
         journal.unlink(missing_ok=True)  # what is still there was never needed: the ledger has verified
         if i % 4 == 3:
-            said, _ = run(ledger, key, path, limit=0, delay=chance.uniform(0.0, seconds))
+            said, _ = run(asked, ledger, key, path, limit=0, delay=chance.uniform(0.0, seconds))
         else:
-            said, _ = run(ledger, key, path, limit=chance.randint(1, lines))
+            said, _ = run(asked, ledger, key, path, limit=chance.randint(1, lines))
         report["journals left"] += journal.exists()
-        state, saved, found, heads = check(ledger, key, path, said, heads)
+        state, saved, found, heads = check(asked, ledger, key, path, said, heads)
         report["finished first" if b"s" in said else "kills"] += 1
         report[state] += 1
         report["saved"] += saved
@@ -159,4 +182,5 @@ def main(url, folder, kills, seed, late=False):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), late="late" in sys.argv[5:])
+    options = {name: name in sys.argv[5:] for name in ("groups", "late")}
+    main(*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), **options)
