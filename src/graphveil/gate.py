@@ -10,11 +10,14 @@ Order of events, on which the guarantee rests (``privacy/proofs/spending.md``, t
    (``privacy/proofs/composition.md``);
 6. with a key, store the release under it, so that the same request gets it again (``privacy/proofs/ledger.md``).
 
-Up to 3 a failure or an interruption spends nothing and shows nothing; from 3 on everything stays spent.
+Up to 3 a failure or an interruption spends nothing; from 3 on everything stays spent. It shows nothing, whenever it
+comes: what reads or sums rows or draws noise is behind a door that no frame of a traceback passes
+(:func:`graphveil.rows.sanitized_errors.leave_no_frames`).
 """
 
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from graphveil._memory import check_memory
@@ -23,6 +26,7 @@ from graphveil.ledger.account import Account, GroupAccount, LedgerLike
 from graphveil.released.answers import Answer, released_count, unit_factor
 from graphveil.released.grouped import GroupedRelease
 from graphveil.released.release import Release
+from graphveil.rows.sanitized_errors import leave_no_frames
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
@@ -124,7 +128,7 @@ def release(
     ---------
     Unless seeded, the result is (ε, δ)-differentially private against replacing all rows of one person, in exact
     integer arithmetic, with n public; with ``neighbours="add-remove"``, against adding or removing one person. No
-    message, warning or repr contains a number computed from rows before noise.
+    message, warning, repr or frame of a traceback contains a number computed from rows before noise.
 
     Examples
     --------
@@ -149,7 +153,7 @@ def release(
     from graphveil.engines import open_rows  # heavy modules load after the cheap refusals
     from graphveil.privacy.noise import noise_source
     from graphveil.recovery.parameters import software_versions
-    from graphveil.strategies import Strategy
+    from graphveil.strategies import Plan, Strategy
 
     noise, versions = noise_source(options.random_state), dict(software_versions())
     source, domain = open_rows(source, options, person, weight)
@@ -160,12 +164,12 @@ def release(
 
         def ask(rows: "Rows", own: Account | GroupAccount) -> Release:
             gate = _Gate(rows, domain, options, own, noise, progress)
-            Strategy(gate, options, own.allowance).run()
+            Strategy(gate, options, Plan.of(options, domain, gate.count, own.allowance)).run()
             return Release(own.charged(), gate.domain, options.augment, tuple(gate.answers), versions)
 
         made = failure = None
         try:
-            made = ask(source, account) if options.by is None else _ask_groups(source, options, account, ask)
+            made = ask(source, account) if options.by is None else _ask_groups(source, options, domain, account, ask)
         except SourceError as error:
             failure = account.source_error(error)
         if failure is not None:  # raised here, outside of the except block, so that no context comes along
@@ -175,12 +179,15 @@ def release(
     return made
 
 
-def _ask_groups(source: "Rows", options: ReleaseOptions, account: Account, ask: Any) -> GroupedRelease:
-    """One release of each group: all are counted, unless that is a secret, charged once, and drawn one by one."""
+def _ask_groups(source: "Rows", options: ReleaseOptions, domain: Domain, account: Account, ask: Any) -> GroupedRelease:
+    """One release of each group: all are counted, unless that is a secret, planned, charged once, and drawn in turn."""
     from graphveil.rows.groups import count_groups, split_groups
+    from graphveil.strategies import Plan
 
     groups = split_groups(source, options)
     shares = account.open_groups(*count_groups(source, groups, options))
+    for own, count in zip(shares, shares[0].whole.counts or [0] * len(shares), strict=True):
+        Plan.of(options, domain, partial(int, count), own.allowance)
     return GroupedRelease(shares[0].whole, tuple(map(ask, groups, shares)))
 
 
@@ -234,18 +241,14 @@ class _Gate:
         facts = (self._options, self.domain, n, self._account.allowance, first)
         self._account.charge(whole_release(*facts, seeded=self._noise.seeded))
 
+    @leave_no_frames
     def _add_noise(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Answer:
         """Add noise to exact integers; floats are made from the noisy ones only."""
         from graphveil.privacy.mechanisms import draw_noise, on_lattice
 
-        # Drawn first: should the sampler fail, no exact number stands in a variable that a reporter could print.
-        drawn = draw_noise(step, self._noise)
-        exact = statistic.answer(query)
+        drawn, exact = draw_noise(step, self._noise), statistic.answer(query)
         factor, values = unit_factor(query, self.space, self.answers, self.count), {}
-        try:
-            for group in step.groups:
-                noisy = on_lattice(exact[group.name], step) + drawn[group.name].astype(object)
-                values[group.name] = noisy.astype(float) * 2.0**step.lattice * factor
-        finally:
-            exact.clear()  # nor after an interruption here
+        for group in step.groups:
+            noisy = on_lattice(exact[group.name], step) + drawn[group.name].astype(object)
+            values[group.name] = noisy.astype(float) * 2.0**step.lattice * factor
         return Answer(query, step, factor, values)

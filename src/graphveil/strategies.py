@@ -11,31 +11,34 @@ alone. Proof: ``privacy/proofs/composition.md``.
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 from graphveil._threads import blas_threads_for
 from graphveil.exceptions import InvalidParameter
 from graphveil.privacy import calibration
 from graphveil.privacy.mechanisms import check_room, paper_step, step_for
-from graphveil.recovery.adaptive_protocol import adaptive_rounds, remember
-from graphveil.recovery.normal_scores import mu_after_ranks, rank_query, with_normal_scores
-from graphveil.recovery.private_count import count_query, mu_after_count
-from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds
-from graphveil.recovery.private_total import mu_after_total, total_query
-from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
+from graphveil.recovery.adaptive_protocol import adaptive_rounds, adaptive_steps, remember
+from graphveil.recovery.normal_scores import mu_after_ranks, rank_query, rank_steps, with_normal_scores
+from graphveil.recovery.private_count import count_query, count_steps, mu_after_count, mu_of_count
+from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds, norm_steps
+from graphveil.recovery.private_total import mu_after_total, total_query, total_steps
+from graphveil.recovery.protocol import PlannedStep, ProtocolInputs, QueryBatch, run_protocol
 from graphveil.released.answers import Answer, SurveyWeights, released_weights
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, collision_probability
 from graphveil.spec.options import ReleaseOptions
+from graphveil.spec.quantization import PERSON_WEIGHT, MomentLayout
 from graphveil.spec.queries import Moments, Query
 from graphveil.spec.rounding import format_exact
 from graphveil.spec.row_space import RowSpace
 
-__all__ = ["PrivateQueries", "Strategy"]
+__all__ = ["Plan", "PrivateQueries", "Strategy", "planned_steps"]
 
 _SURELY = 40.0  # standard deviations that a Gaussian exceeds with probability 2⁻¹¹⁵⁹
+_FEWEST_PEOPLE = 2.0**20  # for whom there must be room where their number is a secret
+_NEARLY = 1.0 - 2.0**-20  # of a share: what is left after several steps is rounded down
 _MOST_STEPS = 32  # noisy vectors in one release; each may use this part of the lattice's allowance
 
 
@@ -69,6 +72,99 @@ class PrivateQueries(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What the questions of one release may use, made from public facts before anything is charged.
+
+    Attributes
+    ----------
+    mu : float
+        For all of them together.
+    eta : float
+        For each.
+    collisions : float
+        The part of η for people who are taken for one.
+    """
+
+    mu: float
+    eta: float
+    collisions: float
+
+    @classmethod
+    def of(
+        cls,
+        options: ReleaseOptions,
+        domain: Domain,
+        count: Callable[[], int],
+        allowance: Callable[[float], tuple[float, float]],
+    ) -> Self:
+        """Plan a release, or refuse what would be lost after the charge, whatever the answers are.
+
+        Parameters
+        ----------
+        options : ReleaseOptions
+            What the caller of :func:`graphveil.release` asked for.
+        domain : Domain
+            With its number of columns known.
+        count : callable
+            The number of people, or of rows; it is not called where that is a secret.
+        allowance : callable
+            The μ and the η that all queries together may use, where so much of η is for people who are taken for one.
+        """
+        collisions = 0.0
+        if domain.person is not None:
+            n = None if domain.hides_count else count()
+            collisions = calibration.allowed_collisions(options.budget, n)
+        mu, eta = allowance(collisions)
+        # What two people taken for one may cost comes off first; then every step gets an equal part.
+        plan = cls(mu, eta / (2.0 * _MOST_STEPS), collisions)
+        if collisions > eta / 2.0:
+            raise _ids_could_collide(options.budget)
+        if options.mechanism != "paper":  # whose one step is checked when it is asked
+            for step in planned_steps(options, domain):
+                plan._check_room(step, domain)
+        if domain.hides_count and domain.person is not None:
+            sd = 1.0 / mu_of_count(mu)
+            if collision_probability(_FEWEST_PEOPLE + 2.0 * _SURELY * sd) > collisions:
+                raise InvalidParameter(
+                    f"epsilon = {format_exact(options.budget.epsilon)} or delta = "
+                    f"{format_exact(options.budget.delta)} is too extreme where the number of people is secret: ids "
+                    "of a million people, and of as many as noise makes of none, must not be mistaken for each "
+                    "other. Choose a less extreme budget."
+                )
+        if domain.wants_private_norm:
+            check_enough_rows(count(), mu, domain.rows_per_person)
+        return plan
+
+    def _check_room(self, step: PlannedStep, domain: Domain) -> None:
+        """Refuse a step that may not fit into its share."""
+        whole = PERSON_WEIGHT if domain.weighs_rows else 1
+        move = 2.0 * math.sqrt(step.numbers) * domain.rows_per_person * whole if step.counts else math.inf
+        check_room(step.numbers, move, self.mu * math.sqrt(step.share) * _NEARLY, self.eta)
+
+
+def planned_steps(options: ReleaseOptions, domain: Domain) -> list[PlannedStep]:
+    """Every question that a release may ask, whatever the answers are, each with its share of the whole μ²."""
+    p, codebook = domain.require_n_features(), domain.codebook
+    if options.adaptive:
+        bounded, centred = domain.bounds is not None and domain.data_norm is None, options.augment is None
+        last = adaptive_steps(p, len(domain.gaps), bounded=bounded, centred=centred)
+    else:
+        layout = MomentLayout(p, options.augment)
+        last = [PlannedStep(layout.n_diagonal + layout.n_off_diagonal + 1, 1.0, counts=False)]
+    found, left = list[PlannedStep](), 1.0
+    for steps in (
+        count_steps() if domain.hides_count else [],
+        total_steps() if domain.weight is not None else [],
+        norm_steps() if domain.wants_private_norm else [],
+        rank_steps(codebook) if codebook is not None and domain.wants_scores else [],
+        last,
+    ):
+        found += [replace(step, share=left * step.share) for step in steps]
+        left -= left * sum(step.share for step in steps)
+    return found
+
+
 class Strategy:
     """The queries of one release.
 
@@ -78,31 +174,18 @@ class Strategy:
         What answers them.
     options : ReleaseOptions
         What the caller of :func:`graphveil.release` asked for.
-    allowance : callable
-        The μ and the η that all queries together may use, where so much of η is for people who are taken for one.
+    plan : Plan
+        What they may use.
     """
 
-    def __init__(
-        self, rows: PrivateQueries, options: ReleaseOptions, allowance: Callable[[float], tuple[float, float]]
-    ) -> None:
-        self._rows, self._options = rows, options
+    def __init__(self, rows: PrivateQueries, options: ReleaseOptions, plan: Plan) -> None:
+        self._rows, self._options, self._plan = rows, options, plan
         self._weights: SurveyWeights | None = None  # once they are released
-        # What two people taken for one may cost comes off first; then every step gets an equal part.
-        self._collisions = 0.0
-        if rows.domain.person is not None:
-            n = None if rows.domain.hides_count else rows.count()
-            self._collisions = calibration.allowed_collisions(options.budget, n)
-        self._mu, eta = allowance(self._collisions)
-        if self._collisions > eta / 2.0:
-            raise _ids_could_collide(options.budget)
-        self._eta = eta / (2.0 * _MOST_STEPS)
+        self._mu = plan.mu
 
     def run(self) -> None:
         """Ask everything."""
         domain, options = self._rows.domain, self._options
-        if options.adaptive or domain.wants_private_norm:
-            bounded = domain.bounds is not None
-            check_room(domain.require_n_features(), cells=bounded, mu=self._mu, allowed_eta=self._eta)
         if domain.hides_count:
             self._count_privately()
         if domain.weight is not None:
@@ -122,7 +205,7 @@ class Strategy:
         """Spend a little on the number of people; from now on it is what was released."""
         (answer,) = self._ask(count_query())
         most = self._rows.count() + _SURELY * answer.sd("count")
-        if self._rows.domain.person is not None and collision_probability(most) > self._collisions:
+        if self._rows.domain.person is not None and collision_probability(most) > self._plan.collisions:
             raise _ids_could_collide(self._options.budget)
         self._mu = mu_after_count(self._mu)
 
@@ -134,7 +217,6 @@ class Strategy:
     def _find_norm(self) -> None:
         """Spend a little on a bound of the rows' norm, and clip rows to it from now on."""
         rows = self._rows
-        check_enough_rows(rows.count(), self._mu, rows.domain.rows_per_person)
         rows.use(replace(rows.domain, data_norm=run_protocol(norm_rounds(), self._ask)))
         self._mu = mu_after_norm(self._mu)
 
@@ -175,7 +257,7 @@ class Strategy:
     def _ask(self, asked: QueryBatch) -> list[Answer]:
         """Ask queries, each with its share of μ², in one pass over the rows."""
         space, person = self._rows.space, self._rows.domain.rows_per_person
-        steps = [step_for(query, space, person, self._mu * math.sqrt(share), self._eta) for query, share in asked]
+        steps = [step_for(query, space, person, self._mu * math.sqrt(share), self._plan.eta) for query, share in asked]
         return self._rows.answer([query for query, _ in asked], steps)
 
     def _ask_as_in_the_paper(self) -> None:
@@ -191,6 +273,5 @@ def _ids_could_collide(budget: Budget) -> InvalidParameter:
     return InvalidParameter(
         f"epsilon = {format_exact(budget.epsilon)} is too large, or delta = {format_exact(budget.delta)} too small, "
         "for so many people: the probability that two of their ids are mistaken for one, times e^epsilon, must be "
-        "far below "
-        "delta. Choose a smaller epsilon, or a larger delta."
+        "far below delta. Choose a smaller epsilon, or a larger delta."
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphveil.engines.sql import SqlSource
 from graphveil.exceptions import SourceError
+from graphveil.rows.sanitized_errors import leave_no_frames
 from graphveil.spec.augmentation import Augment, Labels
 from graphveil.spec.domain import Domain
 from graphveil.spec.grouping import Grouping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["open_engine", "open_rows"]
 
 
+@leave_no_frames
 def open_rows(
     source: Any, options: ReleaseOptions, person: Any, weight: Any
 ) -> "tuple[RowSource | StreamedMoments, Domain]":

@@ -20,7 +20,7 @@ from graphveil.privacy import calibration, sensitivity
 from graphveil.privacy.noise import NoiseSource
 from graphveil.spec.budget import Budget
 from graphveil.spec.events import GaussianStep, NoiseGroup
-from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT
+from graphveil.spec.quantization import CELLS, PERSON_WEIGHT
 from graphveil.spec.queries import (
     CellCounts,
     ClippedTail,
@@ -102,7 +102,7 @@ def _norm_law(query: NormCounts, space: RowSpace, rows_per_person: int, *budget:
 def _cell_law(query: CellCounts, space: RowSpace, rows_per_person: int, *budget: float) -> GaussianStep:
     if space.known_lattice.levels == 0:
         raise GuaranteeError("Cells are counted between bounds: rows that have a norm instead could lie beyond them.")
-    count = query.columns.size * sum(2**level for level in CELL_LEVELS)
+    count = query.columns.size * CELLS
     bound = sensitivity.added_cell_sensitivity if space.hides_count else sensitivity.cell_sensitivity
     delta = space.weight_unit * bound(query.columns.size, rows_per_person)
     return _equal_law("cells", count, delta, *budget)
@@ -153,18 +153,22 @@ _STEPS: dict[type[Query], Callable[..., GaussianStep]] = {
 _ADDED = (RowCount, ColumnMeans, ColumnSquares, CellCounts, NormCounts, Moments, ClippedTail)
 
 
-def check_room(n_features: int, *, cells: bool, mu: float, allowed_eta: float) -> None:
-    """Refuse a budget that a later round of an adaptive release could not keep: after the charge it would be lost.
+def check_room(numbers: int, move: float, mu: float, allowed_eta: float) -> None:
+    """Refuse a budget in which so many noisy numbers may not fit: after the charge it would be lost.
+
+    Earlier answers may decide how far one person can move a later one, and so where its noise lies between two powers
+    of two. The worst place is just above one, with noise of two standard deviations as moments have it; and integers
+    that may move by any ``move`` may all have to be rounded down to the lattice.
 
     Guarantee
     ---------
-    None: a round that does not fit is refused by :func:`step_for` too. Proof: ``privacy/proofs/composition.md``.
+    None: a step that does not fit is refused by :func:`step_for` too. Argument: ``privacy/proofs/spending.md``
+    (theorem 11).
     """
-    most = (n_features + 1) * (n_features + 2) // 2 + 1
-    if cells:
-        most = max(most, n_features * sum(2**level for level in CELL_LEVELS))
-    groups = (NoiseGroup("largest", 1, math.sqrt(2.0)), NoiseGroup("smallest", most, 1.0))
-    calibration.calibrate_step(1.0, groups, mu, allowed_eta)
+    # Noise of less than 2⁵⁵ has room for its lattice among the integers themselves.
+    sd = math.nextafter(1.0 if move / mu < 2.0**55 else 2.0**100, math.inf)
+    groups = (NoiseGroup("largest", 1, sd), NoiseGroup("smallest", numbers, sd / math.sqrt(2.0)))
+    calibration.calibrate_step(sd * mu, groups, mu, allowed_eta)
 
 
 def paper_step(

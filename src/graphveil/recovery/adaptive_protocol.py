@@ -31,11 +31,20 @@ from numpy.typing import NDArray
 
 from graphveil._typing import Matrix, Vector
 from graphveil.recovery.blind_clipping import uneven_gaussian_loss
-from graphveil.recovery.clipping_radius import Radius, bulk_norm, choose_radius, coarse_edges, hidden_rows, norm_edges
+from graphveil.recovery.clipping_radius import (
+    MOST_BINS,
+    Radius,
+    bulk_norm,
+    choose_radius,
+    coarse_edges,
+    hidden_rows,
+    norm_edges,
+)
 from graphveil.recovery.column_scales import (
     Bulk,
     Columns,
     column_rounds,
+    column_steps,
     count_bulk,
     has_few_records,
     has_hardly_a_scale,
@@ -43,7 +52,7 @@ from graphveil.recovery.column_scales import (
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
 from graphveil.recovery.hidden_tails import chance_of_hidden_tail, hidden_tail_sd
 from graphveil.recovery.parameters import PROTOCOL
-from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
+from graphveil.recovery.protocol import PlannedStep, ProtocolInputs, QueryBatch
 from graphveil.recovery.rare_events import (
     UNCANCELLED,
     errors_of_lost,
@@ -64,7 +73,7 @@ from graphveil.released.answers import Answer
 from graphveil.spec.quantization import MAX_SQUARE
 from graphveil.spec.queries import ClippedTail, Moments, NormCounts, RowMap
 
-__all__ = ["Conclusion", "adaptive_rounds", "recall", "remember"]
+__all__ = ["Conclusion", "adaptive_rounds", "adaptive_steps", "recall", "remember"]
 
 _SAFE = 1.0 - 2.0**-40  # shares add up to less than 1 after every rounding
 
@@ -193,6 +202,23 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
         location, whiten = estimate.location, _principal_whitening(covariance, least, roomy)
         feared = 1.0 if first else _feared_loss(radius, known)
     return _conclude(inputs, columns, round_, known, radius, roomy, estimate, unseen)
+
+
+def adaptive_steps(p: int, gaps: int, *, bounded: bool, centred: bool) -> list[PlannedStep]:
+    """What is known of all questions before the first answer.
+
+    How many records there are decides between one round and three, and may not be known yet: the smallest shares are
+    those of the first of three rounds, or of the clipped tail in the last.
+    """
+    steps = column_steps(p, gaps, bounded=bounded, centred=centred)
+    left = 1.0 - sum(step.share for step in steps)
+    plans = PROTOCOL.clear_rounds, PROTOCOL.noisy_rounds
+    histogram = min(of_norms * rounds[0] for rounds, of_norms in plans) * left
+    moments = (
+        min(min((1.0 - of_norms) * rounds[0], PROTOCOL.tail_share * rounds[-1]) for rounds, of_norms in plans) * left
+    )
+    entries = (p + 1) * (p + 2) // 2 + 1  # with a constant, and the trace
+    return [*steps, PlannedStep(MOST_BINS, histogram), PlannedStep(entries, moments, counts=False)]
 
 
 # A release is mostly recovered as soon as it is made: what its answers led to is kept, for the last one.
@@ -385,7 +411,7 @@ def _conclude(
     # The fourth moment of n Gaussian records has the variance 24/n.
     meeting = of_lost + UNCANCELLED * single_errors(covariance, known.fourth - np.sqrt(24.0 / n), n)
 
-    back = (given * np.sqrt(left))[:, None] * unwhiten @ np.linalg.cholesky(found.spread)
+    back = (given * np.sqrt(left))[:, None] * unwhiten @ found.root
     beside, beside_sd = lost_beside(covariance, noisy, whitened.sd / np.sqrt(2.0) * back @ back.T, known, events)
     relative_sd = np.hypot(known.relative_sd, np.log(estimate.settled / known.variance))
     relative_sd = np.hypot(relative_sd, np.diag(beside_sd) / np.diag(covariance))

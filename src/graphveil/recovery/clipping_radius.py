@@ -15,6 +15,7 @@ from graphveil._typing import Vector
 from graphveil.recovery.parameters import PROTOCOL
 
 __all__ = [
+    "MOST_BINS",
     "Edges",
     "Radius",
     "bulk_norm",
@@ -29,6 +30,7 @@ __all__ = [
 # number would be lost in the noise of many bins.
 _GRID = np.concatenate([0.3 * 1.3 ** np.arange(-13.0, 0.0), 0.3 * 1.1 ** np.arange(20.0), 2.0 * 1.3 ** np.arange(14.0)])
 _FINE_GRID = np.unique(np.concatenate([_GRID, 1.1 ** np.arange(-4.0, 5.0, 0.2)]).round(12))
+MOST_BINS = _FINE_GRID.size + 1  # of a histogram of norms
 
 # Of bins as coarse as this, two neighbours hold most rows: they stand out even where noise is a tenth of the rows.
 _COARSE = 1.5

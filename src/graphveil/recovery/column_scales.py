@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from graphveil._typing import Vector
 from graphveil.recovery.parameters import PROTOCOL
-from graphveil.recovery.protocol import ProtocolInputs, QueryBatch
+from graphveil.recovery.protocol import PlannedStep, ProtocolInputs, QueryBatch
 from graphveil.released.answers import Answer
 from graphveil.released.observed import observed_shares
-from graphveil.spec.quantization import CELL_LEVELS, RowGrid
+from graphveil.spec.quantization import CELL_LEVELS, CELLS, RowGrid
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, ObservedPairs
 
-__all__ = ["Bulk", "Columns", "column_rounds", "count_bulk", "has_few_records", "has_hardly_a_scale"]
+__all__ = ["Bulk", "Columns", "column_rounds", "column_steps", "count_bulk", "has_few_records", "has_hardly_a_scale"]
 
 _LARGEST_WEIGHT = 2.0**20  # weights are integers
 
@@ -111,6 +111,20 @@ def column_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer],
     squares_sd = np.hypot(first.squares_sd * precision, again.squares_sd * precision_again) / total
     columns = replace(columns, variance=variance, sd=total**-0.5, squares_sd=squares_sd)
     return columns, 1.0 - spent - PROTOCOL.squares_share - PROTOCOL.weighted_squares_share
+
+
+def column_steps(p: int, gaps: int, *, bounded: bool, centred: bool) -> list[PlannedStep]:
+    """What is known in advance of the questions about columns, those of :func:`count_bulk` too.
+
+    ``gaps`` is the number of variables that declare missing values.
+    """
+    squares = PROTOCOL.squares_share, PROTOCOL.weighted_squares_share
+    return [
+        *([PlannedStep(gaps * (gaps + 1) // 2, PROTOCOL.gaps_share)] if gaps else []),
+        *([] if centred else [PlannedStep(p, min(PROTOCOL.mean_share, PROTOCOL.few_mean_share), counts=False)]),
+        *([PlannedStep(p, share, counts=False) for share in squares] if bounded else []),
+        *([PlannedStep(p * CELLS, PROTOCOL.cells_share)] if bounded and not centred else []),
+    ]
 
 
 def _columns_before_answers(inputs: ProtocolInputs) -> Columns:

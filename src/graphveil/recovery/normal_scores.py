@@ -17,15 +17,15 @@ from scipy.special import ndtri
 
 from graphveil._typing import Vector
 from graphveil.recovery.parameters import PROTOCOL
-from graphveil.recovery.protocol import QueryBatch
+from graphveil.recovery.protocol import PlannedStep, QueryBatch
 from graphveil.released.answers import Answer
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.domain import Domain
 from graphveil.spec.kinds import Kind, Number, Ordinal
-from graphveil.spec.quantization import CELL_LEVELS, RowGrid
+from graphveil.spec.quantization import CELL_LEVELS, CELLS, RowGrid
 from graphveil.spec.queries import CellCounts
 
-__all__ = ["RANK_ROUNDS", "mu_after_ranks", "rank_query", "with_normal_scores"]
+__all__ = ["RANK_ROUNDS", "mu_after_ranks", "rank_query", "rank_steps", "with_normal_scores"]
 
 RANK_ROUNDS = 1
 # A cell is divided while it holds more than this share of the records, and more than these standard deviations of its
@@ -36,6 +36,11 @@ _STEP, _SEEN = 1.0 / 64.0, 4.0
 def rank_query(codebook: Codebook) -> QueryBatch:
     """The first query."""
     return [(CellCounts(np.array(codebook.unscored, dtype=np.float64)), PROTOCOL.ranks_share)]
+
+
+def rank_steps(codebook: Codebook) -> list[PlannedStep]:
+    """What is known of it in advance."""
+    return [PlannedStep(len(codebook.unscored) * CELLS, PROTOCOL.ranks_share)]
 
 
 def mu_after_ranks(mu: float) -> float:

@@ -13,15 +13,22 @@ import numpy as np
 
 from graphveil.exceptions import InvalidParameter
 from graphveil.recovery.parameters import PROTOCOL
+from graphveil.recovery.protocol import PlannedStep
 from graphveil.released.answers import Answer
 from graphveil.spec.queries import NormCounts, Query
 
-__all__ = ["NORM_ROUNDS", "check_enough_rows", "mu_after_norm", "norm_rounds"]
+__all__ = ["NORM_ROUNDS", "check_enough_rows", "mu_after_norm", "norm_rounds", "norm_steps"]
 
 NORM_ROUNDS = 2
 _COARSE_EDGES = np.ldexp(1.0, np.arange(-128, 129, 2))
 # From the lower end of two coarse bins to a factor of 13 above their upper end.
 _FINE_FACTORS = np.power(1.25, np.arange(25.0))
+
+
+def norm_steps() -> list[PlannedStep]:
+    """What is known of both questions in advance."""
+    share = PROTOCOL.norm.share / NORM_ROUNDS
+    return [PlannedStep(edges.size + 1, share) for edges in (_COARSE_EDGES, _FINE_FACTORS)]
 
 
 def mu_after_norm(mu: float) -> float:

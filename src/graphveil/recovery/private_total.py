@@ -5,10 +5,10 @@ Everything after it is divided by the released total (``privacy/proofs/weights.m
 
 import numpy as np
 
-from graphveil.recovery.protocol import QueryBatch
+from graphveil.recovery.protocol import PlannedStep, QueryBatch
 from graphveil.spec.queries import TotalWeight
 
-__all__ = ["TOTAL_ROUNDS", "mu_after_total", "total_query"]
+__all__ = ["TOTAL_ROUNDS", "mu_after_total", "total_query", "total_steps"]
 
 TOTAL_ROUNDS = 1
 # Of μ². At ε = 1 and δ = 1e-6 the total, in largest weights, has a standard deviation of 30. That moves variances by as
@@ -19,6 +19,11 @@ _SHARE = 0.02
 def total_query() -> QueryBatch:
     """The first query."""
     return [(TotalWeight(), _SHARE)]
+
+
+def total_steps() -> list[PlannedStep]:
+    """What is known of it in advance."""
+    return [PlannedStep(2, _SHARE, counts=False)]
 
 
 def mu_after_total(mu: float) -> float:

@@ -15,10 +15,29 @@ from graphveil.released.answers import Answer
 from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import ColumnMeans, Query
 
-__all__ = ["ProtocolInputs", "QueryBatch", "run_protocol"]
+__all__ = ["PlannedStep", "ProtocolInputs", "QueryBatch", "run_protocol"]
 
 QueryBatch = list[tuple[Query, float]]  # queries to be answered in one pass over the rows, each with its share of μ²
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """A question that a release may ask, as far as it is known before the first answer.
+
+    Attributes
+    ----------
+    numbers : int
+        At most so many noisy numbers answer it.
+    share : float
+        It gets at least this share of μ².
+    counts : bool
+        Each of them counts people, or signs of them: one person moves it by 2 at most. False: sums.
+    """
+
+    numbers: int
+    share: float
+    counts: bool = True
 
 
 @dataclass(frozen=True)

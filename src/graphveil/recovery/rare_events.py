@@ -42,7 +42,8 @@ def likeness_to_events(columns: Columns, known: VariancePosterior, location: Vec
     low, high = columns.low * unit, columns.high * unit
     shift = mean_shift(known.variance, known.fourth, 1.0 - known.left)
     mean = location + np.where(high - location > location - low, shift, -shift)
-    return np.asarray(known.variance / columns.there / np.maximum((mean - low) * (high - mean), 1e-300))
+    largest = columns.there * (mean - low) * (high - mean) / known.variance  # in units of the variance
+    return np.asarray(1.0 / np.maximum(largest, 1e-12))
 
 
 def make_room(

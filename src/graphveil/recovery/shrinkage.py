@@ -73,6 +73,9 @@ def denoise(
         The result will be inverted, not only looked at more closely: be careful with what noise hides.
     """
     p = len(noisy)
+    # Fourth powers are taken below: in any unit they are doubles. Powers of two change no bit.
+    unit = np.ldexp(1.0, np.frexp(max(float(np.abs(noisy).max()), sd))[1] - 1)
+    noisy, sd, trace_sd = noisy / unit, sd / unit, trace_sd / unit
     values, vectors = np.linalg.eigh(noisy)
     mean_sd = trace_sd / p
     mean = float(positive_upward_biased(float(np.trace(noisy)) / p, mean_sd))
@@ -85,7 +88,7 @@ def denoise(
         shrunk = np.maximum(shrunk, PROTOCOL.shrinkage.resolution * min(edge, 0.75 * mean))
     matrix = (vectors * shrunk) @ vectors.T
     return Denoised(
-        matrix=(matrix + matrix.T) / 2.0,
+        matrix=(matrix + matrix.T) / 2.0 * unit,
         flat=spectrum is None,
         unresolved=bool(values[0] < edge),
         relative_sd=sd / max(mean, mean_sd),

@@ -26,8 +26,8 @@ class WhitenedMoments:
     ----------
     noisy : (p, p) array
         Second moments about the mean.
-    sd, spread : float and (p, p) array
-        Their noise: ``sd`` times a symmetric Gaussian matrix, between two roots of ``spread``.
+    sd, root : float and (p, p) array
+        Their noise: ``sd`` times a symmetric Gaussian matrix, between ``root`` and its transpose.
     back, forth : (p, p) arrays
         From whitened coordinates to those of the columns, in scaled units, and there.
     location : (p,) array
@@ -44,7 +44,7 @@ class WhitenedMoments:
 
     noisy: Vector
     sd: float
-    spread: Vector
+    root: Vector
     back: Vector
     forth: Vector
     location: Vector
@@ -96,7 +96,7 @@ class WhitenedMoments:
             unclipped = back @ (true_offset - offset) / columns.there
             longer = np.sqrt(true_variance / variance)
             location, back, forth = location + unclipped, back * longer, forth / longer[:, None]
-        spread, scale = np.eye(p) + away * np.outer(offset, offset), np.sum(back**2, axis=1)
+        root, scale = _root_of_identity_and(np.sqrt(away) * offset), np.sum(back**2, axis=1)
         view = RoundView(
             variance=diagonal_of(back, noisy),
             sd=sd * (scale + away * (back @ offset) ** 2),
@@ -117,8 +117,15 @@ class WhitenedMoments:
                 excess=diagonal_of(back, tail),
                 excess_sd=tail_sd * view.scale,
             )
-            return cls(noisy, sd, spread, back, forth, location, location_sd, unclipped, view, blind, tail, tail_sd)
-        return cls(noisy, sd, spread, back, forth, location, location_sd, unclipped, view, blind)
+            return cls(noisy, sd, root, back, forth, location, location_sd, unclipped, view, blind, tail, tail_sd)
+        return cls(noisy, sd, root, back, forth, location, location_sd, unclipped, view, blind)
+
+
+def _root_of_identity_and(v: Vector) -> Vector:
+    """The Cholesky factor of I + vv', without the sum: in which a long v would leave nothing of I."""
+    sums = np.cumsum(np.concatenate([[1.0], v**2]))
+    below = np.tril(np.outer(v, v), -1) / np.sqrt(sums[:-1] * sums[1:])
+    return np.asarray(below + np.diag(np.sqrt(sums[1:] / sums[:-1])))
 
 
 def diagonal_of(back: Vector, matrix: Vector) -> Vector:

@@ -16,7 +16,7 @@ from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.gdp import delta_from_mu
-from graphveil.spec.quantization import CELL_LEVELS, PERSON_WEIGHT, MomentLayout, RowGrid
+from graphveil.spec.quantization import CELLS, PERSON_WEIGHT, MomentLayout, RowGrid
 from graphveil.spec.queries import (
     CellCounts,
     ColumnMeans,
@@ -122,7 +122,7 @@ def _sizes(query: Query, layout: MomentLayout, event: ReleaseEvent) -> list[dict
     if isinstance(query, NormCounts):
         return [{"counts": query.edges.size + 1}]
     if isinstance(query, CellCounts):
-        return [{"cells": query.columns.size * sum(2**level for level in CELL_LEVELS)}]
+        return [{"cells": query.columns.size * CELLS}]
     if isinstance(query, ObservedPairs):
         return [{"signs": query.columns.size * (query.columns.size + 1) // 2}]
     if isinstance(query, ColumnMeans):

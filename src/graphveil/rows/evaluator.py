@@ -18,6 +18,7 @@ from graphveil.rows.encoding import Encoder, IdentityEncoder
 from graphveil.rows.parallel import Encoding, Tally, accumulate
 from graphveil.rows.partitions import RemoteRows
 from graphveil.rows.people import People
+from graphveil.rows.sanitized_errors import leave_no_frames
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Statistic, Unreleased
 from graphveil.rows.streaming import StreamedMoments
@@ -52,6 +53,7 @@ class Evaluator(Unreleased):
         Called with the number of rows read so far; if it has a method ``begin_pass``, that is called before every pass.
     """
 
+    @leave_no_frames
     def __init__(
         self,
         source: RowSource | StreamedMoments,
@@ -68,6 +70,7 @@ class Evaluator(Unreleased):
         self._totals: dict[bytes, Statistic]  # sums of columns by window: means and squares share them
         self.use(domain)
 
+    @leave_no_frames
     def use(self, domain: Domain) -> None:
         """Encode rows by this domain from now on: its norm or normal scores may have been found meanwhile."""
         self._totals = {}  # of rows that were encoded otherwise
@@ -99,6 +102,7 @@ class Evaluator(Unreleased):
         assert isinstance(self._source, RowSource)
         return self._source.cached()
 
+    @leave_no_frames
     def count(self) -> int:
         """Number of people, if a column tells them apart, or else of rows; every later pass must find the same."""
         return self._count_rows().rows if self._n_people is None else self._n_people
@@ -118,6 +122,7 @@ class Evaluator(Unreleased):
         self._totals[_window_key(low, high)] = totals
         return self._count_rows()
 
+    @leave_no_frames
     def evaluate(self, queries: list[Query]) -> list[Statistic]:
         """A statistic that holds the exact answer to each query, in one pass (none, if earlier sums hold it)."""
         if isinstance(self._source, StreamedMoments):

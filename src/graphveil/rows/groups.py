@@ -12,6 +12,7 @@ from graphveil.rows.by_person import count_people
 from graphveil.rows.group_rows import GroupRows
 from graphveil.rows.partitions import Partitions, RemoteGroups
 from graphveil.rows.people import People
+from graphveil.rows.sanitized_errors import leave_no_frames
 from graphveil.rows.sources import RowSource
 from graphveil.spec.grouping import most_groups
 
@@ -31,6 +32,7 @@ def split_groups(rows: "RowSource | StreamedMoments", options: "ReleaseOptions")
     return [GroupRows(rows, place, mark) for mark in options.by.marks]
 
 
+@leave_no_frames
 def count_groups(
     rows: "RowSource | StreamedMoments", groups: Sequence[RowSource], options: "ReleaseOptions"
 ) -> tuple[list[int] | None, int]:

@@ -1,20 +1,62 @@
-"""Errors of third-party code, which may quote data, are re-raised here without their message.
+"""What may leave private code when it fails: no message of third-party code, and no frame in which records stand.
 
 Argument: ``privacy/proofs/totality.md`` (theorem 7).
 """
 
 import errno
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
+from functools import wraps
+from traceback import clear_frames
+from typing import Any, ParamSpec, TypeVar
 
 from graphveil.exceptions import SourceError, SourceUnavailable, may_pass
 
-__all__ = ["call_sanitized", "iterate_sanitized", "sanitized_message"]
+__all__ = ["call_sanitized", "iterate_sanitized", "leave_no_frames", "sanitized_message"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _END = object()
+
+
+def leave_no_frames(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a door of private code: what is raised behind it leaves without the frames that it went through.
+
+    Records, exact sums and noise stand in local variables of these frames, and debuggers and error reporters print
+    them. So whatever ends the function, an error or an interruption, at whatever instruction: the variables of all its
+    frames are deleted, those of its causes and of other threads that failed too, and the error itself is raised again
+    from here. What it says, it says as before, unless the memory was full: the shape of what did not fit may be secret.
+
+    Guarantee
+    ---------
+    No traceback leads to a variable behind the door. Argument: ``privacy/proofs/totality.md`` (theorem 7).
+    """
+
+    @wraps(function)
+    def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        known = sys.exc_info()[1]  # what the caller is handling already is not ours
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:  # raised again below: outside of this block, so without a context
+            _forget_frames(error, known)
+            failure = MemoryError() if isinstance(error, MemoryError) else error
+        raise failure
+
+    return door
+
+
+def _forget_frames(error: BaseException, known: BaseException | None) -> None:
+    """Separate an error from where it was raised, and from the errors that led to it."""
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or one is known:
+            continue
+        waiting += one.__cause__, one.__context__, *getattr(one, "exceptions", ())
+        clear_frames(one.__traceback__)
+        one.__traceback__ = one.__cause__ = one.__context__ = None
 
 
 def call_sanitized(action: Callable[[], T], doing: str) -> T:

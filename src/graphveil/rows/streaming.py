@@ -6,6 +6,7 @@ from graphveil.exceptions import InvalidParameter, SourceError
 from graphveil.rows.accumulators import RowMoments
 from graphveil.rows.encoding import Encoder
 from graphveil.rows.parallel import accumulate
+from graphveil.rows.sanitized_errors import leave_no_frames
 from graphveil.rows.sources import open_source
 from graphveil.rows.statistic import Unreleased
 from graphveil.spec.augmentation import Augment
@@ -48,6 +49,7 @@ class StreamedMoments(Unreleased):
         self._given, self.augment = domain, augment
         self._sums: tuple[Domain, int, RowMoments] | None = None
 
+    @leave_no_frames
     def add(self, batch: Any) -> None:
         """Add the rows of a batch: all of them, or none if it is refused or interrupted.
 

@@ -197,9 +197,12 @@ class State:
             )
         if not np.isfinite(warm_start.gap):
             raise InvalidParameter.of("warm_start", "a solution with a finite gap", warm_start)
-        B = -warm_start.precision / warm_start.precision.diagonal()[:, None]
+        precision, dual = warm_start.precision, warm_start.dual
+        if not problem.is_unscaled:  # single precision has no room for every unit
+            precision, dual = problem.covariance_to_user_units(precision), problem.to_user_units(dual)
+        B = -precision / precision.diagonal()[:, None]
         np.fill_diagonal(B, 0.0)
-        return cls(warm_start.dual.astype(np.float32), B.astype(np.float32)).fit_to(problem)
+        return cls(dual.astype(np.float32), B.astype(np.float32)).fit_to(problem)
 
     def fit_to(self, problem: Problem) -> "State":
         """The same correlations with the variances of ``problem``: W stays positive definite."""

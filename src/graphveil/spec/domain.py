@@ -26,6 +26,7 @@ UNBOUNDED = 2.0**500  # what a value without bounds is clamped to: MAX_FEATURES 
 # Of bounds and norms: their fourth powers, such as variances of covariances, are doubles, with 2²⁰⁰ to spare for what
 # they are multiplied and divided by.
 _SMALLEST, _LARGEST = 2.0**-200, 2.0**200
+_COMPUTABLE = "so that fourth powers can be computed with (choose another unit)"
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,14 @@ class Domain(Record):
             raise InvalidParameter.of("data_norm", "a number or None where there are bounds", self.data_norm)
         if self.data_norm is not None and not self.wants_private_norm:
             rule = f'a positive number between {_SMALLEST:.0e} and {_LARGEST:.0e}, or "{_PRIVATE}"'
-            self._put("data_norm", _validation.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST))
+            norm = _validation.number("data_norm", self.data_norm, rule, _SMALLEST, _LARGEST)
+            self._put("data_norm", norm)
+            if self.bounds is not None:  # of which it is a multiple
+                pairs = list(zip(*(_spread(end, self.n_features or 1) for end in self.bounds), strict=False))
+                farthest = norm / math.sqrt(MAX_FEATURES) * max(max(-low, high) for low, high in pairs)
+                narrowest = norm * math.sqrt(MAX_FEATURES) * min((high - low) / 2.0 for low, high in pairs)
+                if farthest > _LARGEST or narrowest < _SMALLEST:
+                    raise InvalidParameter.of("data_norm", f"closer to 1 with these bounds: {_COMPUTABLE}", norm)
         if self.bounds is None and self.data_norm is None:
             raise InvalidParameter(
                 "Domain needs bounds or data_norm: without a bound on a row, no noise can hide it. Give one of these: "
@@ -417,10 +425,7 @@ def _checked_bounds(bounds: Any, names: Sequence[str] | None) -> tuple[Any, Any]
             where = f" (column {which})" if n > 1 else ""
             raise InvalidParameter.of(f"bounds{where}", "lower < upper", (low, high))
         if max(-low, high) > _LARGEST or (high - low) / 2 < _SMALLEST:
-            rule = (
-                f"between -{_LARGEST:.0e} and {_LARGEST:.0e} and wider than {2 * _SMALLEST:.0e}, so that their fourth "
-                "powers can be computed with (choose another unit)"
-            )
+            rule = f"between -{_LARGEST:.0e} and {_LARGEST:.0e} and wider than {2 * _SMALLEST:.0e}, {_COMPUTABLE}"
             raise InvalidParameter.of(f"bounds of column {which}", rule, (low, high))
     return lower, upper
 

@@ -26,7 +26,8 @@ _EXACT = 2.0**53  # levels and codes up to this are distinct as float64
 _TRANSFORMS: dict[str, Callable[[float], float]] = {"linear": float, "log": math.log, "sqrt": math.sqrt}
 _AS_LEVEL = "level"
 RANK = "rank"
-_MOST_RANKED = 2**10  # levels, which are counted in 2¹² cells
+_CELLS = 2**12  # in which ranks are counted (quantization.CELL_LEVELS)
+_MOST_RANKED = _CELLS // 4  # levels
 _LARGEST_SCORE = 10.0  # of a normal score: one in 10²³
 
 
@@ -127,9 +128,12 @@ class Number(Kind, Record):
         _validation.flag("integer", self.integer)
         object.__setattr__(self, "missing", _checked_codes(self.missing))
         _check_texts(self, "label", "unit", "source")
+        ends = self.counted_ends if self.scale == RANK else (0.0, 1.0)
+        if self.wants_scores and ends[1] - ends[0] < _CELLS * 8.0 * math.ulp(max(map(abs, ends))):
+            rule = f'further apart with scale="{RANK}": as floats there are too few numbers between them to count'
+            raise InvalidParameter.of("(low, high)", rule, (self.low, self.high), "Subtract a public number first.")
         if self.normal_scores is not None:
             pairs = _checked_curve(self.scale, self.normal_scores)
-            ends = self.counted_ends
             if not ends[0] <= pairs[0][0] < pairs[-1][0] <= ends[1]:
                 raise InvalidParameter("the curve of normal_scores must lie within the bounds.")
             object.__setattr__(self, "normal_scores", pairs)

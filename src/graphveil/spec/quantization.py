@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CELL_LEVELS", "EXACT_ROWS", "MAX_SQUARE", "MISSING", "PERSON_WEIGHT", "MomentLayout", "RowGrid"]
+__all__ = ["CELLS", "CELL_LEVELS", "EXACT_ROWS", "MAX_SQUARE", "MISSING", "PERSON_WEIGHT", "MomentLayout", "RowGrid"]
 
 MAX_SQUARE = 2**40
 EXACT_ROWS = 2**13  # MAX_SQUARE * EXACT_ROWS = 2**53
 PERSON_WEIGHT = 2**20  # what the weights of one person's rows add up to, at most: PERSON_WEIGHT * MAX_SQUARE < 2**63
 MISSING = 2.0**21  # marks a missing value in an integer row; no coordinate is as large
 CELL_LEVELS = tuple(range(12, 2, -1))  # columns are counted on 2^12, 2^11, …, 2^3 equal cells
+CELLS = sum(2**level for level in CELL_LEVELS)  # of one column
 
 
 @dataclass(frozen=True)
