@@ -100,13 +100,32 @@ ONCE = {
     "a link back up": lambda f: linked("..", f / "d" / "e" / "up") and "d",
     "two links back up": lambda f: linked(".", f / "d" / "1") and linked("..", f / "d" / "e" / "2") and "d",
     "links back up, and a pattern": lambda f: linked(".", f / "d" / "e" / "1") and "d/**/*.parquet",
-    "a hidden copy": lambda f: write(f / "d" / "_old" / "x.parquet") and "d",
 }
+HIDDEN = ["_old/x", ".x", "_x", ".ipynb_checkpoints/x-checkpoint", "_temporary/0/task/x", "e/_temporary/x", "e/.x"]
 
 
 @pytest.mark.parametrize("kind", ONCE)
 def test_what_is_reached_once_counts_once(kind, folder):
     np.testing.assert_array_equal(exact_total(ONCE[kind](folder), DOMAIN), EXPECTED)
+
+
+@pytest.mark.parametrize("source", ["d", "d//", "./d", "d/**", "d/**/*.parquet", "./d/**", "*/**/?.parquet", "**"])
+def test_hidden_files_are_skipped(source, folder):
+    """What programs have left beside the files, by directories and by patterns alike."""
+    for name in HIDDEN:
+        write(folder / "d" / f"{name}.parquet")
+    np.testing.assert_array_equal(exact_total(source, DOMAIN), EXPECTED)
+
+
+def test_hidden_files_are_read_if_they_are_named(folder):
+    """Or their directory; a pattern that only hidden files match says why it matches none."""
+    write(folder / "d" / "_old" / "x.parquet")
+    write(folder / "d" / ".x.parquet")
+    for source in ("d/_old/x.parquet", "d/_old", "d/_old/*.parquet", "d/.x.parquet"):
+        np.testing.assert_array_equal(exact_total(source, DOMAIN), EXPECTED)
+    for source in ("d/.*.parquet", "d/_*/*.parquet"):
+        with pytest.raises(SourceError, match=r"matches no file .* skip files and directories whose names begin with"):
+            exact_total(source, DOMAIN)
 
 
 def test_files_without_numbers_of_their_own_are_told_apart_by_their_paths(folder, monkeypatch):

@@ -75,18 +75,20 @@ def _find(source: str, endings: Sequence[str]) -> list[Place]:
         return [Place(system, path)]
     if kind == FileType.Unknown:
         raise _no_file(shown)
-    base, wanted = path, _is_visible
+    base, pattern = path.rstrip("/") or "/", None
     if kind != FileType.Directory:
         wild = _WILD.search(path)
         if wild is None:
             raise SourceError(f"{shown} is neither a file, a directory nor a pattern that matches files.")
         base = path[: wild.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
         pattern = call_sanitized(partial(_translate, path), "opened")
-        wanted = partial(_matches, pattern)
-    below = {name: is_file for name, is_file in _below(system, base).items() if wanted(base, name)}
+    below = {name: is_file for name, is_file in _below(system, base).items() if _is_wanted(base, name, pattern)}
     found = sorted(name for name in below if name.lower().endswith(known))
     if not found:
-        raise SourceError(f"{shown} matches no file whose name ends in {', '.join(known)}.")
+        raise SourceError(
+            f"{shown} matches no file whose name ends in {', '.join(known)}. Directories and patterns skip files and "
+            "directories whose names begin with . or _."
+        )
     for name in found:
         if not below[name]:
             raise _no_file(repr(name))
@@ -188,13 +190,14 @@ def _walk(base: str, above: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, 
                 yield path, entry.is_file()
 
 
-def _is_visible(base: str, name: str) -> bool:
-    """Whether a directory stands for a file: not if it is hidden, as other readers of directories have it."""
-    return not any(part.startswith(("_", ".")) for part in name[len(base) :].split("/"))
+def _is_wanted(base: str, name: str, pattern: "re.Pattern[str] | None") -> bool:
+    """Whether a directory or a pattern stands for a file below it: not if anything on the way to it is hidden.
 
-
-def _matches(pattern: "re.Pattern[str]", base: str, name: str) -> bool:
-    return pattern.fullmatch(name.removeprefix("./")) is not None
+    Other readers of directories skip these too: programs keep in them what they have not finished or what is older.
+    """
+    if any(part.startswith(("_", ".")) for part in name[len(base) :].split("/")):
+        return False
+    return pattern is None or pattern.fullmatch(name.removeprefix("./")) is not None
 
 
 def _translate(path: str) -> "re.Pattern[str]":
