@@ -1,13 +1,22 @@
 """Checks of parameters (never of data) with one wording for all of graphveil."""
 
 import math
+import re
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
 from graphveil.exceptions import InvalidParameter
 
-__all__ = ["choice", "flag", "integer", "number", "text", "text_tuple"]
+__all__ = ["choice", "decimal", "flag", "integer", "number", "text", "text_tuple"]
+
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def decimal(text: str) -> float | None:
+    """Return the number that a text says in decimal digits, or None: Python would also read 1_0, inf and １."""
+    return float(text) if _DECIMAL.fullmatch(text) else None
 
 
 def number(name: str, value: Any, rule: str, low: float, high: float, *, open_ends: bool = False) -> float:

@@ -171,7 +171,7 @@ FRICTIONLESS = {
                     {"name": "age", "type": "integer", "title": "Age", "constraints": {"minimum": 0, "maximum": 110}},
                     {"name": "ward", "type": "string", "constraints": {"enum": ["A", "B"]}, "source": "map"},
                     {"name": "mood", "type": "integer", "categories": [{"value": 1}, 2], "categoriesOrdered": True},
-                    {"name": "smoker", "type": "boolean"},
+                    {"name": "smoker", "type": "boolean", "trueValues": ["yes"], "falseValues": ["no"]},
                 ],
                 "missingValues": ["", "NA", "-9"],
             }

@@ -119,6 +119,62 @@ def test_codes_of_missing_values(tmp_path, codes, missing):
     assert found == gv.Domain({"a": gv.Number(0, 9, missing=missing)})
 
 
+def boolean(**said):
+    return json.dumps({"fields": [{"name": "a", "type": "boolean", **said}]})
+
+
+@pytest.mark.parametrize(
+    ("said", "levels"),
+    [
+        ({}, [False, True]),
+        ({"trueValues": ["true", "True", "TRUE", "1"], "falseValues": ["0"]}, [False, True]),
+        ({"trueValues": ["yes"], "falseValues": ["no"]}, ["no", "yes"]),
+        ({"trueValues": ["yes"], "falseValues": ["no"], "constraints": {"enum": [True, False]}}, ["no", "yes"]),
+        ({"trueValues": ["1"], "falseValues": ["2"]}, [2, 1]),
+        ({"trueValues": ["1"], "falseValues": ["no"]}, ["no", "1"]),
+    ],
+)
+def test_booleans_in_words_of_their_own(tmp_path, said, levels):
+    """What cells say for true and false; levels that no cell has would be unknown in every record."""
+    assert read(tmp_path, boolean(**said), rows_per_person=1) == gv.Domain({"a": gv.Category(levels)})
+
+
+@pytest.mark.parametrize(
+    "said", [{"trueValues": ["yes"]}, {"trueValues": ["yes", "y"], "falseValues": ["no"]}, {"falseValues": ["no", "n"]}]
+)
+def test_booleans_of_several_spellings_are_refused(tmp_path, said):
+    with pytest.raises(InvalidParameter, match="field 'a': its truth values have several spellings"):
+        read(tmp_path, boolean(**said), rows_per_person=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "levels", "codes", "found"),
+    [
+        ("integer", ["1", "2", "3", "9"], ["9", ""], [1, 2, 3]),
+        ("integer", [1, 2, 9], [{"value": "9.0", "label": "refused"}], [1, 2]),
+        ("string", ["F", "M", "NA"], ["NA"], ["F", "M"]),
+    ],
+)
+def test_a_code_of_missing_values_is_not_a_level(tmp_path, kind, levels, codes, found):
+    field = {"name": "a", "type": kind, "constraints": {"enum": levels}}
+    text = json.dumps({"fields": [field], "missingValues": codes})
+    assert read(tmp_path, text, rows_per_person=1) == gv.Domain({"a": gv.Category(found, missing=True)})
+
+
+@pytest.mark.parametrize("end", ["1_0", "１０", "inf", "0x10", " 10"])
+def test_numbers_are_written_in_decimal_digits(tmp_path, end):
+    text = {"fields": [{"name": "a", "type": "integer", "constraints": {"minimum": "0", "maximum": end}}]}
+    with pytest.raises(InvalidParameter, match="field 'a': high must be"):
+        read(tmp_path, json.dumps(text), rows_per_person=1)
+
+
+def test_cells_that_hold_more_than_a_number_are_refused(tmp_path):
+    limits = {"minimum": 0, "maximum": 100}
+    text = {"fields": [{"name": "a", "type": "number", "bareNumber": False, "constraints": limits}]}
+    with pytest.raises(InvalidParameter, match="field 'a': its cells hold more than a number"):
+        read(tmp_path, json.dumps(text), rows_per_person=1)
+
+
 def test_csv_on_the_web(tmp_path):
     limits = {"base": "decimal", "minimum": "3", "maximum": 20}
     columns = [

@@ -1,5 +1,7 @@
 """What is typed into the table of columns: every kind, imported or by hand, and back from the file that is saved."""
 
+import random
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -7,7 +9,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.spec.codebook_text import python_of_domain, toml_of_domain
+from graphveil.spec.codebook_text import kinds_of, python_of_domain, toml_of_domain
 from graphveil.studio.columns import import_codebook, read_columns
 from graphveil.studio.public_answer import compare_with_public_records, exact_partial_correlations
 from helpers.mixed import KINDS as KINDS_OF_MIXED
@@ -69,6 +71,100 @@ def test_a_saved_codebook_is_imported_as_it_was_entered():
     assert read["refused"] == []
     again = [*read["columns"], {"name": "patient id", "role": "person"}]
     assert read_columns({"columns": again}, {}).domain == DOMAIN
+
+
+PIECES = ["a", "B", " ", "  ", ",", ";", '"', '""', "; ", ", ", "1", "2.5", "-", "−", "e", "true", "é", "'", "=", "|", "\\"]
+
+
+def random_text(rng):
+    """Short, of what could be taken for something else."""
+    text = "".join(rng.choices(PIECES, k=rng.randrange(1, 6)))
+    return text if text.strip() else text + "x"
+
+
+def random_domain(rng):
+    """Any codebook that our own file can hold."""
+    hidden, person = rng.random() < 0.3, rng.random() < 0.5
+    variation = rng.choice(["total", "between", "within"]) if person else "total"
+    gaps, ranks = not hidden and variation == "total", variation == "total"
+
+    def said(*names):
+        return {name: random_text(rng) for name in names if rng.random() < 0.3}
+
+    def kind():
+        missing = gaps and rng.random() < 0.5
+        texts = {random_text(rng) for _ in range(6)} | {"1", "x"}
+        numbers = rng.sample([-2, 0, 1, 2.5, 7, 1e-7, 2**53, 1e15 + 0.5], 4)
+        levels = rng.choice([sorted(texts), ["1", "2"], ["true", "false"], numbers, [False, True], [True, False]])
+        which = rng.randrange(4)
+        if which == 0:
+            low = rng.choice([0.1, 1, 1e9, 5e-50])
+            codes = rng.choice([missing, [999], [-1.5e-30, 0.1]]) if gaps else False
+            scale = rng.choice(["linear", "log", "sqrt", *["rank"] * ranks])
+            more = said("label", "unit", "source")
+            return gv.Number(low, low * 3.7, missing=codes, scale=scale, integer=rng.random() < 0.5, **more)
+        if which == 1:
+            ordered = levels if isinstance(levels[0], str) else sorted(levels)
+            scale = rng.choice(["scores", *["rank"] * ranks])
+            return gv.Ordinal(ordered, missing=missing, scale=scale, **said("label", "source"))
+        if which == 2:
+            return gv.Category(levels, missing=rng.choice([missing, "level"]), **said("label", "source"))
+        return -rng.random(), rng.choice([1, 1 / 3, 1e200**0.1])
+
+    kinds = {f"{k}{random_text(rng).strip()}": kind() for k in range(rng.randrange(1, 5))}
+    settings = {"person": random_text(rng)} if person else {"rows_per_person": rng.randrange(1, 5)}
+    if variation != "total":
+        settings["variation"] = variation
+    if hidden:
+        settings["neighbours"] = "add-remove"
+    if gaps and rng.random() < 0.3:
+        settings["weight"] = gv.Weight("w", largest=rng.choice([1, 2.5, 1e-3]))
+    return gv.Domain(kinds, **settings)
+
+
+def test_random_codebooks_are_imported_exactly(tmp_path):
+    """Every kind and option, levels of any text: the page releases what the command line releases by the same file."""
+    path, ways = tmp_path / "codebook.toml", set()
+    for case in range(200):
+        domain = random_domain(random.Random(case))
+        path.write_text(toml_of_domain(domain), encoding="utf-8")
+        read = import_codebook(path.read_text(encoding="utf-8"))
+        assert read["refused"] == [], case
+        columns = [*read["columns"], *([{"name": domain.person, "role": "person"}] if domain.person else [])]
+        found = read_columns(read | {"columns": columns}, {}).domain
+        assert found == gv.Domain.read(path), case
+        assert kinds_of(found) == kinds_of(domain), case
+        ways |= {(type(kind).__name__, getattr(kind, "scale", "")) for kind in getattr(domain.codebook, "kinds", ())}
+    assert len(ways) == 7
+
+
+def test_levels_in_quotation_marks():
+    """As they are, where they would be taken for something else; elsewhere quotation marks are letters."""
+    for typed, levels in {
+        'a, "b, c"': ("a", "b, c"),
+        '"a;b"; c': ("a;b", "c"),
+        '"a;b", c': ("a;b", "c"),
+        '" A ", B ': (" A ", "B"),
+        '"say ""no""", yes': ('say "no"', "yes"),
+        '5" pipe, 6" pipe': ('5" pipe', '6" pipe'),
+        '"open, b': ('"open', "b"),
+        '"1", "2"': ("1", "2"),
+        "1, 2": (1, 2),
+        "false, true": (False, True),
+        "a, , b": ("a", "b"),
+        "1,5; 2,5": (1.5, 2.5),
+    }.items():
+        read = read_columns({"columns": [{"name": "a", "role": "category", "levels": typed}], "rows_per_person": 1}, {})
+        found = read.domain.codebook.kinds[0].levels
+        assert [(type(level), level) for level in found] == [(type(level), level) for level in levels], typed
+
+
+@pytest.mark.parametrize("typed", ["1_0", "１", "inf", "nan", "0x1", "1e999", "", None, [], True])
+def test_numbers_are_typed_in_decimal_digits(typed):
+    entered = draft()
+    entered["columns"][0]["lower"] = typed
+    with pytest.raises(InvalidParameter, match="age: lower must be a number"):
+        read_columns(entered, {})
 
 
 def test_levels_are_text_where_the_schema_says_so():

@@ -5,7 +5,6 @@ in one sentence. Nothing in them is executed.
 """
 
 import json
-import math
 import os
 import re
 import tomllib
@@ -24,6 +23,7 @@ _LONGEST = 2**24  # bytes: 2¹⁶ columns with names of 250 letters
 _SETTINGS = {"person", "rows_per_person", "variation", "neighbours", "weight", "columns", "bounds"}
 _UNKNOWN = "?"  # what a template has in place of what people must fill in
 _ALTERNATIVES = re.compile(r"[^|^$()\[\]{}.*+?\\]+(\|[^|^$()\[\]{}.*+?\\]+)+")
+_FALSE, _TRUE = ("false", "0"), ("true", "1")  # what every source reads as a boolean, in capitals too
 _NUMERIC = {"integer", "number", "year", "decimal", "double", "float", "long", "int", "short", "byte"}
 
 
@@ -129,10 +129,10 @@ def parse_json(text: str, refused: list[str] | None = None) -> dict[str, Any]:
     for field in fields:
         name = _name_of(field)
         try:
-            kind = _frictionless(name, field, schema) if fields is schema.get("fields") else _csvw(name, field)
-        except InvalidParameter:
+            kind = _frictionless(field, schema) if fields is schema.get("fields") else _csvw(field)
+        except InvalidParameter as error:
             if refused is None:
-                raise
+                raise InvalidParameter(f"field {shorten(repr(name))}: {error}") from None
             refused.append(name)
         else:
             found.append((name, kind))
@@ -161,7 +161,7 @@ def _find_schema(content: Any) -> dict[str, Any]:
     return dict(content)
 
 
-def _frictionless(name: str, field: dict[str, Any], schema: Mapping[str, Any]) -> Kind:
+def _frictionless(field: dict[str, Any], schema: Mapping[str, Any]) -> Kind:
     kind = str(field.get("type", "string"))
     limits = field.get("constraints")
     limits = limits if isinstance(limits, dict) else {}
@@ -172,10 +172,15 @@ def _frictionless(name: str, field: dict[str, Any], schema: Mapping[str, Any]) -
     codes = field.get("missingValues", schema.get("missingValues"))
     facts = {"label": field.get("title"), "source": field.get("source")}
     ordered = field.get("categoriesOrdered") is True
-    return _make_kind(name, kind, ends, levels, codes, facts, ordered=ordered)
+    words = field.get("falseValues"), field.get("trueValues")
+    if kind == "boolean" and (levels is None or words != (None, None)):
+        levels = _boolean_levels(*words)
+    if kind in _NUMERIC and field.get("bareNumber") is False:
+        raise InvalidParameter("its cells hold more than a number (bareNumber is false), and would not be read.")
+    return _make_kind(kind, ends, levels, codes, facts, ordered=ordered)
 
 
-def _csvw(name: str, column: dict[str, Any]) -> Kind:
+def _csvw(column: dict[str, Any]) -> Kind:
     kind = column.get("datatype", "string")
     facts = kind if isinstance(kind, dict) else {"base": kind}
     ends = facts.get("minimum", facts.get("minInclusive")), facts.get("maximum", facts.get("maxInclusive"))
@@ -185,7 +190,10 @@ def _csvw(name: str, column: dict[str, Any]) -> Kind:
         titles = next(iter(titles.values()), None)
     label = titles[0] if isinstance(titles, list) and titles else titles
     said = {"label": label, "source": column.get("dc:source")}
-    return _make_kind(name, str(facts.get("base", "string")), ends, levels, codes, said, ordered=False)
+    kind = str(facts.get("base", "string"))
+    if levels is None and kind == "boolean":
+        levels = [False, True]
+    return _make_kind(kind, ends, levels, codes, said, ordered=False)
 
 
 def _name_of(field: Any) -> str:
@@ -196,38 +204,41 @@ def _name_of(field: Any) -> str:
 
 
 def _make_kind(
-    name: str, kind: str, ends: tuple[Any, Any], levels: Any, codes: Any, said: dict[str, Any], *, ordered: bool
+    kind: str, ends: tuple[Any, Any], levels: Any, codes: Any, said: dict[str, Any], *, ordered: bool
 ) -> Kind:
     """A kind from what both formats know: a type, limits, an enumeration, codes of missing values, a title."""
-    which = f"field {shorten(repr(name))}"
     said = {word: text for word, text in said.items() if isinstance(text, str) and text}
     codes = codes if isinstance(codes, list) else [codes]
     codes = [code.get("value") if isinstance(code, dict) else code for code in codes]  # they may have labels
     nullable = any(isinstance(code, str) for code in codes)
-    try:
-        if levels is None and kind == "boolean":
-            levels = [False, True]
-        if isinstance(levels, list):
-            numeric = kind in _NUMERIC
-            levels = [_as_number(level) if numeric else level for level in levels]
-            make: Any = Ordinal if ordered else Category
-            return make(levels, missing=nullable, **said)  # type: ignore[no-any-return]
-        low, high = map(_as_number, ends)
-        if kind not in _NUMERIC or low is None or high is None:
-            raise InvalidParameter("it has neither a minimum and a maximum nor an enumeration. Add them, from public "
-                                   "knowledge, or remove the field.")  # fmt: skip
-        numbers = [found for code in codes if isinstance(found := _as_number(code), int | float)]
-        return Number(low, high, missing=numbers or nullable, integer=kind in ("integer", "int", "long"), **said)
-    except InvalidParameter as error:
-        raise InvalidParameter(f"{which}: {error}") from None
+    read = _as_number if kind in _NUMERIC else lambda level: level
+    if isinstance(levels, list):
+        absent = [*map(read, codes)]
+        make: Any = Ordinal if ordered else Category
+        levels = [level for level in map(read, levels) if level not in absent]
+        return make(levels, missing=nullable, **said)  # type: ignore[no-any-return]
+    low, high = map(_as_number, ends)
+    if kind not in _NUMERIC or low is None or high is None:
+        raise InvalidParameter(
+            "it has neither a minimum and a maximum nor an enumeration. Add them, from public knowledge, or remove the "
+            "field."
+        )
+    numbers = [found for code in codes if isinstance(found := _as_number(code), int | float)]
+    return Number(low, high, missing=numbers or nullable, integer=kind in ("integer", "int", "long"), **said)
 
 
 def _as_number(text: Any) -> Any:
     """The number that a text says; "NaN" says none."""
-    if not isinstance(text, str):
-        return text
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return text if math.isnan(number) else number
+    number = _validation.decimal(text) if isinstance(text, str) else None
+    return text if number is None else number
+
+
+def _boolean_levels(false: Any, true: Any) -> list[Any]:
+    """What the cells of a boolean say, false first: in the words of its own that a field may have for each."""
+    words = [given if isinstance(given, list) else list(usual) for given, usual in ((false, _FALSE), (true, _TRUE))]
+    if all({str(word).lower() for word in own} <= {*usual} for own, usual in zip(words, (_FALSE, _TRUE), strict=True)):
+        return [False, True]
+    if any(len(own) != 1 for own in words):
+        raise InvalidParameter("its truth values have several spellings. Use one word for true and one for false.")
+    numbers = [_as_number(word) for (word,) in words]
+    return [word for (word,) in words] if any(isinstance(number, str) for number in numbers) else numbers
