@@ -14,6 +14,7 @@ of the data, or a number computed from it: an error counts as published once it 
     ├── LedgerError (RuntimeError)      the ledger does not know, or does not allow, the request
     │   ├── BudgetExceeded              the release does not fit into what is left
     │   ├── KeyRefused                  the key was used for another request, or its release was lost
+    │   ├── LedgerMissing               there is no ledger in this place
     │   ├── LedgerReadOnly              the ledger may not be written
     │   ├── LedgerFull                  there is no room to write
     │   ├── LedgerUnavailable           the database cannot be reached, or stays locked
@@ -41,6 +42,7 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "LedgerFull",
+    "LedgerMissing",
     "LedgerReadOnly",
     "LedgerUnavailable",
     "LedgerWarning",
@@ -129,6 +131,10 @@ class BudgetExceeded(LedgerError):
 
 class KeyRefused(LedgerError):
     """The key was used for another request, or was charged and its release is lost: noise is never drawn again."""
+
+
+class LedgerMissing(LedgerError):
+    """There is no ledger in this place; no trace of an earlier one either, where it would leave one."""
 
 
 class LedgerReadOnly(LedgerError):

@@ -48,6 +48,7 @@ class Studio:
 
     def __init__(self, url, folder):
         self.url, self.folder, self.heard = url, folder, []
+        self.table = self.review = None  # what this window shows
         parts = urlsplit(url)
         self.host, self.path = parts.netloc, parts.path
 
@@ -78,6 +79,37 @@ class Studio:
         answer, text = self.request("POST", self.path + name, json.dumps(content).encode(), **headers)
         return answer.status, json.loads(text)
 
+    def open(self, data=None, public=False):
+        """Open a table; by default the one that the studio was started with."""
+        if data is None:
+            data = json.loads(self.get("start")[1])["window"]["data"]
+        status, said = self.ask("table", data=str(data), public=public)
+        self.table = said.get("table")
+        return status, said
+
+    def about(self, name, entered):
+        """Ask about the table."""
+        if self.table is None:
+            self.open()
+        status, said = self.ask(name, table=self.table, draft=entered)
+        if name == "review":
+            self.review = said.get("review")
+        return status, said
+
+    def release(self, entered, confirmation="patients-2026"):
+        """Review and confirm."""
+        status, said = self.about("review", entered)
+        return (status, said) if status != 200 else self.confirm(confirmation)
+
+    def confirm(self, confirmation="patients-2026"):
+        """Confirm what was reviewed last."""
+        return self.ask("release", review=self.review, confirmation=confirmation)
+
+    @property
+    def job(self):
+        """The release that was reviewed last."""
+        return self.ask("job", review=self.review)[1]["job"]
+
     @property
     def ledger(self):
         return gv.Ledger(self.folder / "ledger.db")
@@ -89,7 +121,7 @@ class Studio:
 
 def wait_for_job(studio):
     for _ in range(1200):
-        job = json.loads(studio.get("job")[1])["job"]
+        job = studio.job
         if job["state"] != "running":
             return job
         time.sleep(0.05)

@@ -172,6 +172,15 @@ def test_a_charge_notices_any_change_of_what_it_adds_up(ledger, what):
             use()
 
 
+@pytest.mark.parametrize("what", [what for what in TAMPERING if "release" not in what])
+def test_a_damaged_ledger_opens_no_account(ledger, what):
+    """Not even for others: the same people would start from zero."""
+    tamper(ledger, TAMPERING[what](ledger))
+    with pytest.raises(LedgerDamaged):
+        ledger.create("people again", gv.Budget(1.0, 1e-6))
+    assert "people again" not in ledger.datasets()
+
+
 def test_a_changed_line_is_not_shown_as_history(ledger):
     tamper(ledger, TAMPERING["a digit"](ledger))
     with pytest.raises(LedgerDamaged, match="Event 6 of 'people' was changed"):

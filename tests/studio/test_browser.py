@@ -351,7 +351,7 @@ def test_a_release_is_opened_and_regressed(studio, visit, keep, tmp_path):
     expect(page.locator("#differences summary")).to_have_count(3)
     expect(page.locator("#compared")).to_contain_text("Differences are others minus patients.")
     page.locator("#which").select_option("others")
-    expect(page.locator("#frame")).to_have_attribute("src", "report-1")
+    expect(page.locator("#frame")).to_have_attribute("src", f"report-{other.checksum}")
     assert page.evaluate(CHECKS) == []
     keep(page, "regression")
 
@@ -365,11 +365,11 @@ def test_a_page_of_another_site_cannot_reach_it(studio, visit, chromium, tmp_pat
     evil.write_text("<!doctype html><iframe id=f></iframe>")
     page.goto(evil.as_uri())
     script = """async (url) => {
-      const draft = '{"draft": {"step": "evil"}}', refused = () => "refused";
-      const json = { method: "POST", headers: { "Content-Type": "application/json" }, body: draft };
+      const held = '{"window": {"data": "evil"}}', refused = () => "refused";
+      const json = { method: "POST", headers: { "Content-Type": "application/json" }, body: held };
       const read = await fetch(url + "state").then((r) => r.text(), refused);
-      const sent = await fetch(url + "draft", json).then((r) => r.text(), refused);
-      await fetch(url + "draft", { method: "POST", mode: "no-cors", body: draft }).catch(refused);
+      const sent = await fetch(url + "window", json).then((r) => r.text(), refused);
+      await fetch(url + "window", { method: "POST", mode: "no-cors", body: held }).catch(refused);
       return [read, sent];
     }"""
     assert page.evaluate(script, opened.url) == ["refused", "refused"]

@@ -22,17 +22,22 @@ def begin(opened):
 
 def until_pass(opened, number):
     """Wait until the release is that far."""
-    opened.ask("release", draft=draft(), confirmation="patients-2026")
+    opened.release(draft())
     for _ in range(3000):
-        job = json.loads(opened.get("job")[1])["job"]
+        job = opened.job
         if job["pass"] >= number or job["state"] != "running":
             return
         time.sleep(0.005)
 
 
+def save_files(opened):
+    opened.about("review", draft())
+    assert opened.ask("files", review=opened.review)[0] == 200
+
+
 STEPS = {
     "the account is open": (4000, begin),
-    "files are saved": (4000, lambda opened: (begin(opened), opened.ask("files", draft=draft()))),
+    "files are saved": (4000, lambda opened: (begin(opened), save_files(opened))),
     "the first pass": (MANY, lambda opened: (begin(opened), until_pass(opened, 1))),
     "a later pass": (MANY, lambda opened: (begin(opened), until_pass(opened, 4))),
 }
@@ -63,7 +68,7 @@ def test_killed(program, tmp_path, step):
         assert path.read_text().count("\n[columns]\n") == 1
     # Somebody opens the studio again, and enters the same.
     _, again = program(table.name)
-    again.ask("release", draft=draft(), confirmation="patients-2026")
+    again.release(draft())
     job = wait_for_job(again)
     assert again.charges == 1
     if charged and job["state"] == "failed":  # charged and lost: said, and not charged again
@@ -102,14 +107,14 @@ def test_two_studios_at_once(program, tmp_path):
     assert first.path != second.path
     assert first.request("GET", second.path + "state")[0].status == 404
     for opened in studios:
-        opened.ask("release", draft=draft(), confirmation="patients-2026")
+        opened.release(draft())
     jobs = [wait_for_job(opened) for opened in studios]
     assert first.charges == 1
     # Both have it, or one came while the other had charged and not stored yet, and was refused.
     assert [job["state"] for job in jobs].count("done") >= 1
     for opened, job in zip(studios, jobs, strict=True):
         if job["state"] == "failed":
-            opened.ask("release", draft=draft(), confirmation="patients-2026")
+            opened.release(draft())
             assert wait_for_job(opened)["state"] == "done"
     assert first.charges == 1
     assert len(list(tmp_path.glob("*.release"))) == 1

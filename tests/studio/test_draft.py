@@ -18,11 +18,11 @@ def released(studio, tmp_path):
     """A studio that has released, and what it showed before."""
     opened = studio(write_table(tmp_path / "patients.csv", 4000))
     assert opened.ask("account", dataset="patients-2026", epsilon=3.0, delta=1e-6)[0] == 200
-    status, shown = opened.ask("review", draft=draft())
+    status, shown = opened.about("review", draft())
     assert status == 200
     assert not shown["known"]
-    assert opened.ask("files", draft=draft())[0] == 200
-    assert opened.ask("release", draft=draft(), confirmation="patients-2026")[0] == 200
+    assert opened.ask("files", review=opened.review)[0] == 200
+    assert opened.confirm()[0] == 200
     job = wait_for_job(opened)
     assert job["state"] == "done", job
     assert opened.charges == 1
@@ -45,16 +45,16 @@ def test_the_command_and_the_script_return_the_same_release(released, monkeypatc
             assert (opened.folder / shown["release_files"][0]).with_suffix(".html").exists()
         assert path.read_bytes() == made
         assert opened.charges == 1
-    assert opened.ask("review", draft=draft())[1]["known"]
+    assert opened.about("review", draft())[1]["known"]
 
 
 def test_again_it_is_the_same_release(released):
     """In the same studio it is the same job; other parameters are another release, with another file."""
     opened, _ = released
-    again = opened.ask("release", draft=draft(), confirmation="patients-2026")[1]["job"]
+    again = opened.release(draft())[1]["job"]
     assert again["state"] == "done"
     assert opened.charges == 1
-    assert opened.ask("release", draft=draft(epsilon="0.5"), confirmation="patients-2026")[0] == 200
+    assert opened.release(draft(epsilon="0.5"))[0] == 200
     assert wait_for_job(opened)["state"] == "done"
     assert opened.charges == 2
     assert len(list(opened.folder.glob("*.release"))) == 2
@@ -62,13 +62,14 @@ def test_again_it_is_the_same_release(released):
 
 def test_nothing_is_released_without_confirmation_or_budget(studio, tmp_path):
     opened = studio(write_table(tmp_path / "patients.csv", 400))
-    assert "no ledger" in opened.ask("review", draft=draft())[1]["error"]
+    assert "no ledger" in opened.about("review", draft())[1]["error"]
+    assert "Review it first" in opened.ask("release", review=None, confirmation="patients-2026")[1]["error"]
     opened.ask("account", dataset="patients-2026", epsilon=0.5, delta=1e-6)
     for typed in ("", "patients", "Patients-2026", None):
-        status, said = opened.ask("release", draft=draft(), confirmation=typed)
+        status, said = opened.release(draft(), typed)
         assert status == 400
         assert "confirm" in said["error"]
-    opened.ask("release", draft=draft(), confirmation="patients-2026")
+    opened.release(draft())
     job = wait_for_job(opened)
     assert job["state"] == "failed"
     assert "epsilon = 0.5 would fit" in job["error"]
@@ -79,8 +80,8 @@ def test_nothing_is_released_without_confirmation_or_budget(studio, tmp_path):
 def test_an_output_that_is_taken_is_noticed_before_the_charge(studio, tmp_path):
     opened = studio(write_table(tmp_path / "patients.csv", 400))
     opened.ask("account", dataset="patients-2026", epsilon=3.0, delta=1e-6)
-    (opened.folder / opened.ask("review", draft=draft())[1]["release_files"][0]).write_text("a letter")
-    opened.ask("release", draft=draft(), confirmation="patients-2026")
+    (opened.folder / opened.about("review", draft())[1]["release_files"][0]).write_text("a letter")
+    opened.release(draft())
     job = wait_for_job(opened)
     assert job["state"] == "failed"
     assert "not overwritten" in job["error"]
@@ -141,10 +142,12 @@ def test_a_release_is_opened(studio, released):
     assert list(BOUNDS) == list(made.columns)
     other = studio(releases=[str(opened.folder / shown["release_files"][0])])
     assert json.loads(other.get("state")[1])["only_report"]
-    assert other.get("report-0")[0] == 400
-    assert other.get("start")[0] == 200
-    status, page = other.get("report-0")
+    assert other.get(f"report-{made.checksum}")[0] == 400
+    status, said = other.get("start")
+    assert status == 200
+    status, page = other.get(f"report-{made.checksum}")
     assert status == 200
     assert "Private network of 3 variables" in page
-    assert opened.get("report-0")[1] == page
-    assert [r["variables"] for r in json.loads(other.get("releases")[1])["releases"]] == [list(BOUNDS)]
+    assert opened.job["releases"][0]["id"] == made.checksum
+    assert opened.get(f"report-{made.checksum}")[1] == page
+    assert [r["variables"] for r in json.loads(said)["releases"]] == [list(BOUNDS)]

@@ -39,7 +39,7 @@ def test_a_wrong_token_gets_nothing(opened):
     right = opened.path.strip("/")
     wrong = ["", "x", right[:-1], right + "x", right[:-1] + ("A" if right[-1] != "A" else "B"), right.swapcase()]
     for token in wrong:
-        for name in ("", "state", "page.js", "report-0", "job"):
+        for name in ("", "state", "page.js", "report-" + "0" * 64, "accounts"):
             assert nothing(opened.request("GET", f"/{token}/{name}")), token
     for path in ("/", "/favicon.ico", f"/{right}", f"/{right}/../{right}/state", f"/x/{right}/state"):
         assert nothing(opened.request("GET", path)), path
@@ -60,7 +60,7 @@ def test_another_origin_gets_nothing(opened, origin):
     named = origin.format(host=opened.host, port=opened.host.partition(":")[2])
     assert nothing(opened.request("GET", opened.path + "state", Origin=named))
     headers = {"Origin": named, "Content-Type": "application/json"}
-    assert nothing(opened.request("POST", opened.path + "draft", b'{"draft": {}}', **headers))
+    assert nothing(opened.request("POST", opened.path + "window", b'{"window": {}}', **headers))
 
 
 def test_what_a_page_of_another_site_can_send_is_refused(opened):
@@ -71,9 +71,9 @@ def test_what_a_page_of_another_site_can_send_is_refused(opened):
         assert nothing(opened.request("GET", opened.path, **frame))
     for kind in ("text/plain", "application/x-www-form-urlencoded", None):
         headers = {"Origin": f"http://{opened.host}", "Content-Type": kind}
-        assert nothing(opened.request("POST", opened.path + "draft", b'{"draft": {}}', **headers))
+        assert nothing(opened.request("POST", opened.path + "window", b'{"window": {}}', **headers))
     headers = {"Content-Type": "application/json"}
-    assert nothing(opened.request("POST", opened.path + "draft", b'{"draft": {}}', **headers))
+    assert nothing(opened.request("POST", opened.path + "window", b'{"window": {}}', **headers))
     for method in ("OPTIONS", "PUT", "DELETE", "TRACE", "HEAD"):
         answer, content = opened.request(method, opened.path + "state", Origin="http://evil.example")
         assert answer.status == 501
@@ -91,12 +91,12 @@ def test_a_link_with_the_token_opens_the_page(opened):
 
 
 def test_every_answer_is_strict(opened):
-    for name in ("", "page.js", "page.css", "report.css", "state", "report-0", "nowhere"):
+    for name in ("", "page.js", "page.css", "report.css", "state", "report-" + "0" * 64, "nowhere"):
         answer, _ = opened.request("GET", opened.path + name)
         policy = answer.headers["Content-Security-Policy"]
         assert "unsafe" not in policy
         assert "frame-ancestors" in policy
-        assert name == "report-0" or policy.startswith("default-src 'none'")
+        assert name.startswith("report-") or policy.startswith("default-src 'none'")
         assert answer.headers["Referrer-Policy"] == "no-referrer"
         assert answer.headers["Cache-Control"] == "no-store"
         assert "Set-Cookie" not in answer.headers
@@ -114,13 +114,13 @@ def test_only_this_computer_is_served(opened):
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'"x"', b"[" * 100_000, b"\xff"])
 def test_nonsense_is_refused(opened, body):
     headers = {"Origin": f"http://{opened.host}", "Content-Type": "application/json"}
-    answer, content = opened.request("POST", opened.path + "draft", body, **headers)
+    answer, content = opened.request("POST", opened.path + "window", body, **headers)
     assert (answer.status, content) == (400, b"")
 
 
 def test_too_much_is_refused_unread(opened):
     headers = {"Origin": f"http://{opened.host}", "Content-Type": "application/json", "Content-Length": "99999999999"}
-    answer, _ = opened.request("POST", opened.path + "draft", None, **headers)
+    answer, _ = opened.request("POST", opened.path + "window", None, **headers)
     assert answer.status == 413
 
 
@@ -150,16 +150,16 @@ def test_no_value_is_told_before_the_release(studio, table, capfd):
     opened = with_account(studio(table))
     opened.get("state")
     for entered in HOSTILE:
-        for name in ("columns", "review", "files"):
-            opened.ask(name, draft=entered)
-        status, said = opened.ask("release", draft=entered, confirmation=str(entered.get("dataset")))
+        for name in ("columns", "forecast", "codebook"):
+            opened.about(name, entered)
+        status, said = opened.release(entered, str(entered.get("dataset")))
         if status == 200:  # only the table can tell that a column is not there
             assert wait_for_job(opened)["state"] == "failed", said
-    opened.ask("forecast", draft=draft(people="4000", width="4"))
-    opened.ask("review", draft=draft())
+    opened.about("forecast", draft(people="4000", width="4"))
+    opened.about("review", draft())
     for path in ("nowhere.csv", "x\0y", str(opened.folder / "ledger.db")):
         assert opened.ask("table", data=path)[0] in (400, 500)
-    assert opened.get("report-0")[0] == 400
+    assert opened.get("report-" + "0" * 64)[0] == 400
     assert opened.charges == 0
     everything = "".join(opened.heard) + "".join(capfd.readouterr())
     assert len(everything) > 10_000
@@ -191,33 +191,36 @@ def test_bounds_are_imported(opened):
 
 
 def test_the_forecast_is_that_of_plan(opened):
-    status, said = opened.ask("forecast", draft=draft(people="5000", width="4"))
+    status, said = opened.about("forecast", draft(people="5000", width="4"))
     plan = gv.plan(n=5000, p=3, budget=gv.Budget(1.0, 1e-6))
     assert status == 200
     assert (said["n_eff"], said["smallest_edge"]) == (plan.here.n_eff, plan.here.smallest_edge)
     assert 54 < said["guess"] < 55.5
-    assert opened.ask("forecast", draft=draft(people="0", width="4"))[0] == 400
-    assert opened.ask("forecast", draft=draft(people="5"))[0] == 400
+    assert opened.about("forecast", draft(people="0", width="4"))[0] == 400
+    assert opened.about("forecast", draft(people="5"))[0] == 400
     secret = draft(people="5000", width="4", neighbours="add-remove")
     secret["columns"].append({"name": "name", "role": "group", "levels": "Jo, Al"})
     plan = gv.plan(n=2500, p=3, budget=gv.Budget(1.0, 1e-6), neighbours="add-remove")  # of one of two groups
-    assert opened.ask("forecast", draft=secret)[1]["n_eff"] == plan.here.n_eff
+    assert opened.about("forecast", secret)[1]["n_eff"] == plan.here.n_eff
     del secret["columns"][-1]
     plan = gv.plan(n=5000, p=3, budget=gv.Budget(1.0, 1e-6), neighbours="add-remove")
-    assert opened.ask("forecast", draft=secret)[1]["n_eff"] == plan.here.n_eff
+    assert opened.about("forecast", secret)[1]["n_eff"] == plan.here.n_eff
 
 
 def test_the_answer_without_noise_is_shown_of_public_tables_alone(studio, tmp_path):
     """Only if it was said, only after the release, and never of a file that was opened besides."""
     table = write_table(tmp_path / "patients.parquet", 4000)
     opened = with_account(studio())
+
+    def beside():
+        (made,) = opened.job["releases"]
+        return opened.ask("beside", review=opened.review, release=made["id"])[1]["pairs"]
+
     for public in (False, True):
-        opened.ask("table", data=str(table), public=public)
-        assert json.loads(opened.get("state")[1])["public"] is public
-        assert opened.ask("beside", release="patients-2026")[1] == {"pairs": []} or public
-        opened.ask("release", draft=draft(), confirmation="patients-2026")
+        assert opened.open(table, public)[1]["public"] is public
+        opened.release(draft())
         assert wait_for_job(opened)["state"] == "done"
-        pairs = opened.ask("beside", release="patients-2026")[1]["pairs"]
+        pairs = beside()
         assert len(pairs) == (3 if public else 0)
     rows = np.column_stack([patients(4000)[name].to_numpy() for name in BOUNDS])
     truth = gv.metrics.partial_correlations(np.linalg.inv(np.cov(np.clip(rows, *np.transpose([*BOUNDS.values()])).T)))
@@ -225,12 +228,17 @@ def test_the_answer_without_noise_is_shown_of_public_tables_alone(studio, tmp_pa
         i, j = (list(BOUNDS).index(pair[end]) for end in ("first", "second"))
         assert pair["exact"] == pytest.approx(truth[i, j], abs=1e-9)
     gv.Release.load(next(opened.folder.glob("*.release"))).save(tmp_path / "another.release")
-    assert opened.ask("open", path=str(tmp_path / "another.release"))[0] == 200
-    opened.ask("table", data=str(write_table(tmp_path / "public.parquet", 50)), public=True)
-    assert opened.ask("beside", release="patients-2026")[1] == {"pairs": []}, "another table is public, not this one"
+    (another,) = opened.ask("open", path=str(tmp_path / "another.release"))[1]["releases"]
+    assert another["id"] == opened.job["releases"][0]["id"], "the same release"
+    other = gv.release(patients(4000).select([*BOUNDS]), domain=gv.Domain(BOUNDS), budget=gv.Budget(2.0, 1e-6))
+    other.save(tmp_path / "other.release")
+    (found,) = opened.ask("open", path=str(tmp_path / "other.release"))[1]["releases"]
+    assert opened.ask("beside", review=opened.review, release=found["id"])[1] == {"pairs": []}, "not of this table"
     for public in ("yes", 1, None):
-        opened.ask("table", data=str(table), public=public)
-        assert json.loads(opened.get("state")[1])["public"] is False
+        assert opened.open(table, public)[1]["public"] is False
+    write_table(table, 50)
+    said = opened.ask("beside", review=opened.review, release=opened.job["releases"][0]["id"])[1]
+    assert "have changed" in said["error"]
 
 
 @pytest.mark.parametrize("sizes", [(300, 300), (300, 600), (600, 300), (0, 300), (300, 0), (1, 0), (0, 0)])
@@ -252,12 +260,13 @@ def test_groups_are_released_read_and_compared(studio, tmp_path, neighbours):
     opened = with_account(studio(tmp_path / "patients.parquet"))
     entered = draft(neighbours=neighbours)
     entered["columns"].append({"name": "ward", "role": "group", "levels": "A, B"})
-    shown = opened.ask("review", draft=entered)[1]
+    shown = opened.about("review", entered)[1]
     assert "--by ward" in shown["command"]
-    opened.ask("files", draft=entered)
-    opened.ask("release", draft=entered, confirmation="patients-2026")
+    opened.ask("files", review=opened.review)
+    opened.release(entered)
     assert wait_for_job(opened)["state"] == "done"
-    names = [release["name"] for release in json.loads(opened.get("releases")[1])["releases"]]
+    made = opened.job
+    names = [release["name"] for release in made["releases"]]
     assert names == ["ward = A", "ward = B"]
     assert opened.charges == 1
     whole, *parts = shown["release_files"]
@@ -265,10 +274,10 @@ def test_groups_are_released_read_and_compared(studio, tmp_path, neighbours):
     for place, path in enumerate(parts):
         number = gv.Release.load(opened.folder / path).n_samples
         assert abs(number - 2000) < (1 if neighbours == "replace" else 1000)  # with noise of tens
-        assert opened.get(f"report-{place}")[0] == 200
-    assert opened.get("report-2")[0] == 400
-    assert opened.get("report-all")[0] == 200
-    found = opened.ask("compare", first=names[0], second=names[1], overlap=False)[1]
+        assert opened.get(f"report-{made['releases'][place]['id']}")[0] == 200
+    assert opened.get(f"report-{made['groups']}")[0] == 200
+    first, second = (release["id"] for release in made["releases"])
+    found = opened.ask("compare", first=first, second=second, overlap=False)[1]
     assert {table["what"]: table["compared"] for table in found["tables"]} == {
         "partial correlation": 3,
         "mean": 3,
@@ -293,9 +302,10 @@ def test_a_second_release_is_opened_and_compared(studio, tmp_path):
     opened = studio(releases=[str(tmp_path / "one.release")])
     assert opened.get("start")[0] == 200
     assert opened.ask("open", path=str(tmp_path / "nothing.release"))[0] == 400
-    assert opened.ask("open", path=str(tmp_path / "two.release"))[0] == 200
-    assert opened.ask("compare", first="one", second="three", overlap=True)[0] == 400
-    status, found = opened.ask("compare", first="one", second="two", overlap=True)
+    (one,) = json.loads(opened.get("start")[1])["releases"]
+    (two,) = opened.ask("open", path=str(tmp_path / "two.release"))[1]["releases"]
+    assert opened.ask("compare", first=one["id"], second="three", overlap=True)[0] == 400
+    status, found = opened.ask("compare", first=one["id"], second=two["id"], overlap=True)
     assert status == 200
     assert found["names"] == ["one", "two"]
     both = gv.compare(*(gv.Release.load(tmp_path / f"{name}.release") for name in ("one", "two")), overlap=True)
@@ -308,11 +318,8 @@ def test_a_second_release_is_opened_and_compared(studio, tmp_path):
 @pytest.mark.nightly
 def test_a_rehearsal_is_watched(opened):
     entered = draft(people="2000", width="4")
-    assert json.loads(opened.get("rehearsal")[1]) == {"rehearsal": None}
-    assert opened.ask("rehearse", draft=entered)[0] == 200
-    while json.loads(opened.get("rehearsal")[1])["rehearsal"]["state"] == "running":
+    while (found := opened.about("rehearse", entered)[1])["state"] == "running":
         time.sleep(0.05)
-    found = json.loads(opened.get("rehearsal")[1])["rehearsal"]
     assert found["state"] == "done"
     assert found["done"] == found["total"]
     assert found["forecast"]["n_eff"] == gv.plan(2000, 3, gv.Budget(1.0, 1e-6), rehearse=True).here.n_eff
@@ -327,7 +334,7 @@ def test_a_rehearsal_tells_how_far_it_is():
         assert go_on.wait(120)
         raise InvalidParameter("p must be smaller.")
 
-    job = RehearsalJob({"p": 3}, make)
+    job = RehearsalJob(make)
     assert begun.wait(120)
     assert job.describe() == {"state": "running", "done": 3, "total": 11, "error": None}
     go_on.set()
@@ -345,7 +352,7 @@ def test_the_first_screen_needs_nothing_heavy(tmp_path):
         "from graphveil.studio.server import StudioServer\n"
         "from graphveil.studio.session import Session\n"
         "with StudioServer(Session('ledger.db', 'patients.csv')) as server:\n"
-        "    assert server.session.describe()['data'] == 'patients.csv'\n"
+        "    assert server.session.describe()['window']['data'] == 'patients.csv'\n"
         "print(*{name.partition('.')[0] for name in sys.modules})\n"
     )
     said = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True).stdout

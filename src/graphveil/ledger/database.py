@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
-from graphveil.exceptions import InvalidParameter, LedgerDamaged, LedgerError, LedgerReadOnly
+from graphveil.exceptions import InvalidParameter, LedgerDamaged, LedgerError, LedgerMissing, LedgerReadOnly
 from graphveil.ledger.database_errors import is_missing_table, is_passing, plain_error
 from graphveil.ledger.file import LedgerFile
 from graphveil.ledger.hash_chain import goes_on_from, heads_of
@@ -84,7 +84,7 @@ class Store:
         seen: Mapping[str, str] = {}
         if self._file is not None:
             if not self._file.exists():
-                raise _nothing_there(self.name, "folder")
+                raise _describe_loss(self._file) if self._file.seen_heads() else _nothing_there(self.name, "folder")
             self._file.check_one_name()  # before SQLite opens it: that may already undo what another name has charged
             seen = self._file.seen_heads()  # before the picture of the ledger, which must contain them
         engine = _engine(self.url, None if self._file is None else self._file.path)
@@ -251,12 +251,12 @@ def _check_version(connection: Connection, wanted: int, name: str) -> None:
         )
 
 
-def _nothing_there(name: str, place: str) -> LedgerError:
+def _nothing_there(name: str, place: str) -> LedgerMissing:
     elsewhere = {
         "folder": "look in the folder where it was used (GRAPHVEIL_LEDGER names one file for all folders)",
         "schema": "look at the database and the search_path of the URL that it was used with",
     }
-    return LedgerError(
+    return LedgerMissing(
         f"There is no ledger in {name}. If there was one, do not create another, which would start every budget "
         f"from zero: {elsewhere[place]}, or restore a copy. If there never was one: ledger.create(dataset, budget), "
         "or "

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from graphveil.exceptions import BudgetExceeded, KeyRefused, LedgerDamaged, LedgerError
-from graphveil.ledger.hash_chain import Chain, checksum_of, seal, unseal
+from graphveil.ledger.hash_chain import Chain, checksum_of, problems, seal, unseal
 from graphveil.ledger.history import Entry
 from graphveil.ledger.schema import datasets, events, ledgers, releases
 from graphveil.privacy.composition import Balance, compute_spent, largest_epsilon, person_in
@@ -39,9 +39,9 @@ __all__ = [
 
 
 def open_account(connection: Connection, dataset: str, budget: Budget, token: str) -> None:
-    """Add a data set."""
+    """Add a data set, if all others are intact: in place of a damaged one, a new one would start from zero."""
     before = connection.execute(sa.select(ledgers).with_for_update()).one()
-    there = connection.execute(sa.select(datasets)).all()
+    there = connection.execute(sa.select(datasets).order_by(datasets.c.number).with_for_update()).all()
     for other in there:
         if other.name == dataset and unseal(other.content, other.hash).get("token") == token:
             return
@@ -52,6 +52,9 @@ def open_account(connection: Connection, dataset: str, budget: Budget, token: st
                 f"A data set {other.name!a} already exists, which looks like {dataset!a}. If these are the same "
                 "people's records, use that one: a second account would count from zero. If not, choose another name."
             )
+    damage = next(problems(connection, {}, with_releases=False), None)
+    if damage is not None:
+        raise LedgerDamaged(f"A damaged ledger opens no account: {damage}; run ledger.verify() for details.")
     number = before.datasets + 1
     text, digest = seal(
         {

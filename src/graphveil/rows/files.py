@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows, describe_type, value_types
 from graphveil.rows.csv_text import CsvText
-from graphveil.rows.paths import Place, find_files
+from graphveil.rows.paths import FileVersion, Place, find_files, versions_of
 from graphveil.rows.sanitized_errors import call_sanitized, iterate_sanitized
 from graphveil.rows.sources import RowSource
 from graphveil.rows.statistic import Unreleased
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from graphveil.rows.sources import Block, DecodeTask
 
-__all__ = ["Files", "column_kinds"]
+__all__ = ["Files", "column_kinds", "file_versions"]
 
 T = TypeVar("T")
 
@@ -76,6 +76,12 @@ def column_kinds(source: str) -> list[tuple[str, str]]:
     """Columns of the first file, and what each can hold: number, boolean, text, other; any, where it does not say."""
     first = _open([source])[0]
     return _in_file(first, first.kinds)
+
+
+def file_versions(source: str) -> list[FileVersion]:
+    """The files of a source as they are now, in the order of their names."""
+    places = find_files([source], [*_KINDS])
+    return call_sanitized(lambda: versions_of(places), "opened")
 
 
 class _File(Unreleased):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from graphveil.exceptions import SourceError
 from graphveil.rows.sanitized_errors import call_sanitized
 
-__all__ = ["Place", "find_files"]
+__all__ = ["FileVersion", "Place", "find_files", "versions_of"]
 
 T = TypeVar("T")
 
@@ -45,6 +45,24 @@ class Place:
         status = os.stat(self.path)
         number = [(status.st_dev, status.st_ino)] if status.st_ino else []  # some file systems have no such numbers
         return [os.path.realpath(self.path), *number]
+
+
+@dataclass(frozen=True)
+class FileVersion:
+    """What differs if a file is written again or replaced: which file it is, its size, and when it was written."""
+
+    identities: tuple[Hashable, ...]
+    size: int | None
+    written: int | None  # nanoseconds since 1970
+
+
+def versions_of(places: Sequence[Place]) -> list[FileVersion]:
+    """The files at places that :func:`find_files` found for one source, as they are now."""
+    infos = places[0].system.get_file_info([place.path for place in places])
+    return [
+        FileVersion(tuple(place.identities()), info.size, info.mtime_ns)
+        for place, info in zip(places, infos, strict=True)
+    ]
 
 
 def find_files(sources: Sequence[str], endings: Sequence[str]) -> list[Place]:

@@ -1,7 +1,7 @@
 """Background jobs that the page watches: a release, or its rehearsal.
 
-The job of a release has its key: asked for again, after a reload or a second click, it is the same job; and in another
-studio or after a crash, the ledger knows the key. So nothing is charged twice.
+A session has one job for a release: asked for again, after a reload or a second click, it is the same. In another studio
+or after a crash, the ledger knows the key. So nothing is charged twice.
 """
 
 import threading
@@ -93,14 +93,12 @@ class RehearsalJob(_Job["Forecast"]):
 
     Parameters
     ----------
-    facts : dict
-        What is rehearsed: asked for the same again, it is the same job.
     make : callable
         Gets a function that is told how many parts are done, and of how many.
     """
 
-    def __init__(self, facts: dict[str, Any], make: "Callable[[Callable[[int, int], None]], Forecast]") -> None:
-        self.facts, self._done, self._total = facts, 0, 1
+    def __init__(self, make: "Callable[[Callable[[int, int], None]], Forecast]") -> None:
+        self._done, self._total = 0, 1
         super().__init__(lambda: make(self._count), "graphveil-rehearsal", daemon=True)
 
     def describe(self) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 "use strict";
-// The studio's page. What was entered is kept by the server, so that a reload goes on where it was.
+// The studio's page. What a window holds is kept by the browser for this window, so that a reload goes on where it was;
+// and by the server, for a window that is opened later. Every request names the table or the review that it is about.
 (() => {
   const STEPS = ["table", "columns", "budget", "review", "release", "report"];
   const byId = (id) => document.getElementById(id), part = (step, what) => byId(step).querySelector(what);
-  let known = null, reviewed = null;
-  const draft = { step: "table", columns: [], rows_per_person: "", neighbours: "replace", people: "", epsilon: "1", delta: "1e-6", width: "4", dataset: "" };
+  let known = null;  // of the studio: its ledger, its accounts
+  let table = null;  // that this window shows: where it is, its columns, its version
+  let reviewed = null, opened = [];  // what was shown to be confirmed, and files of releases that were opened besides
+  const draft = { step: "table", columns: [], rows_per_person: "", neighbours: "replace", variation: "total", people: "", epsilon: "1", delta: "1e-6", width: "4", dataset: "" };
 
   // ---------------------------------------------------------------- asking the server
   async function ask(name, content) {
-    const options = content === undefined ? {} : { keepalive: name === "draft", method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) };
+    const body = JSON.stringify(content), small = name === "window" && body.length < 20000;  // what a closed window may still send
+    const options = content === undefined ? {} : { keepalive: small, method: "POST", headers: { "Content-Type": "application/json" }, body };
     let answer;
     try { answer = await fetch(name, options); } catch { throw new Error("The studio does not answer: it was closed in the terminal. No release is lost."); }
     const result = await answer.json().catch(() => ({ error: "The studio refused this page. Open the address that the terminal shows." }));
@@ -16,29 +20,39 @@
     return result;
   }
   const number = (text) => { const plain = String(text).trim().replace("\u2212", "-"); return plain === "" ? NaN : Number(/^[^.,]*,[^.,]*$/.test(plain) ? plain.replace(",", ".") : plain); };
-  function fail(step, error) { part(step, ".error").textContent = error ? error.message : ""; }
+  function fail(step, error) { part(step, ".body > .error").textContent = error ? error.message : ""; }
   let keeping = 0;
   function keep() { if (!keeping) keeping = setTimeout(keepNow, 300); }
   function keepNow() {
     clearTimeout(keeping);
-    if (keeping) ask("draft", { draft }).catch(() => {});
+    if (!keeping) return;
     keeping = 0;
+    const held = { data: table && table.data, public: table && table.public, table: table && table.table, draft, opened };
+    try { sessionStorage.setItem(location.pathname, JSON.stringify(held)); } catch { /* a browser that keeps nothing */ }
+    ask("window", { window: held }).catch(() => {});
+  }
+  function recall() {
+    try { return JSON.parse(sessionStorage.getItem(location.pathname)); } catch { return null; }
   }
   addEventListener("pagehide", keepNow);
+  // A review holds for what was entered then, and for nothing that was entered since.
+  const entered = () => JSON.stringify({ ...draft, step: "" });
+  const isReviewed = () => reviewed !== null && reviewed.of === entered();
 
   // ---------------------------------------------------------------- steps
   function summaries() {
     const used = draft.columns.filter((c) => VARIABLES.includes(c.role)), out = draft.columns.filter((c) => c.role === "out");
     const named = (role) => draft.columns.find((c) => c.role === role), person = named("person"), group = named("group");
     return {
-      table: known.columns ? `${known.data}: ${known.columns.length} columns. No value was read.` + (known.public ? " These records are public." : "") : "",
+      table: table ? `${table.data}: ${table.columns.length} columns. No value was read.` + (table.public ? " These records are public." : "") : "",
       columns: `${used.length} used, ${out.length} not; ` + (group ? `one release for each ${group.name}; ` : "") + (person ? `people are identified by ${person.name}.` : `at most ${draft.rows_per_person} record${draft.rows_per_person === "1" ? "" : "s"} a person.`) + (named("weight") ? ` Weighted by ${named("weight").name}.` : "") + (draft.neighbours === "replace" ? "" : " Membership is secret too."),
       budget: `ε = ${draft.epsilon}, δ = ${draft.delta}, charged to ${draft.dataset}.`,
-      review: reviewed ? `Key ${reviewed.key}.` : "Reviewed.",
-      release: known.job && known.job.state === "done" ? "Released." : "",
+      review: isReviewed() ? `Key ${reviewed.key}.` : "",
+      release: isReviewed() && reviewed.job && reviewed.job.state === "done" ? "Released." : "",
       report: "",
     };
   }
+  const isRunning = () => reviewed !== null && reviewed.job !== null && reviewed.job.state === "running";
   function show(step, focus = true) {
     if (draft.step !== step) keep();
     draft.step = step;
@@ -50,7 +64,7 @@
       section.setAttribute("aria-current", k === place ? "step" : "false");
       part(name, ".summary").textContent = said[name];
       const change = part(name, ".change");
-      if (change) change.hidden = known.job !== null && known.job.state === "running";
+      if (change) change.hidden = isRunning();
     });
     if (focus) { byId(`${step}-title`).focus({ preventScroll: true }); byId(step).scrollIntoView({ block: "start" }); }
     if (step === "budget") forecastSoon(0);
@@ -71,20 +85,25 @@
 
   // ---------------------------------------------------------------- 1: the table
   onNext("table", async () => {
-    const found = await ask("table", { data: byId("path").value.trim(), public: byId("public").checked });
-    const another = found.data !== known.data || !known.columns;
-    known = { ...found, accounts: known.accounts };
-    if (another || !draft.columns.length) startColumns();
+    await openTable(byId("path").value.trim(), byId("public").checked);
     show("columns");
   });
+  async function openTable(data, isPublic) {
+    table = await ask("table", { data, public: isPublic });
+    reviewed = null;
+    startColumns();
+    keep();
+  }
   function startColumns() {
     const before = new Map(draft.columns.map((c) => [c.name, c]));
-    const blank = { lower: "", upper: "", levels: "", scale: "linear", missing: "no", codes: "", largest: "", label: "", unit: "", source: "" };
-    draft.columns = known.columns.map((c) => ({ ...blank, name: c.name, role: ROLES.number.fits(c.type) ? "number" : "out", ...before.get(c.name) }));
+    draft.columns = table.columns.map((c) => ({ ...BLANK, name: c.name, role: ROLES.number.fits(c.type) ? "number" : "out", ...before.get(c.name) }));
+    const texts = table.columns.filter((c) => !before.has(c.name) && c.type === "text").map((c) => c.name);
+    byId("filled").textContent = texts.length ? `Text is left out until you say how to use it: ${texts.slice(0, 8).join(", ")}${texts.length > 8 ? " and others" : ""}.` : "";
     drawColumns();
   }
 
   // ---------------------------------------------------------------- 2: the columns
+  const BLANK = { lower: "", upper: "", levels: "", scale: "linear", integer: "no", missing: "no", codes: "", largest: "", label: "", unit: "", source: "" };
   const numeric = (type) => type !== "text" && type !== "other", nameable = (type) => type !== "other", always = () => true;
   const ROLES = {
     number: { text: "number", fits: numeric },
@@ -116,10 +135,11 @@
     return select;
   }
   function drawColumns() {
-    const types = new Map(known.columns.map((c) => [c.name, c.type]));
+    const types = new Map(table.columns.map((c) => [c.name, c.type]));
     byId("grid").tBodies[0].replaceChildren(...draft.columns.flatMap((column) => drawColumn(column, types.get(column.name))));
     byId("rows").value = draft.rows_per_person;
     byId("neighbours").value = draft.neighbours;
+    byId("variation").value = draft.variation;
     drawPeople();
   }
   function drawColumn(column, type) {
@@ -141,9 +161,10 @@
       const missing = [["no", "not expected"], ["yes", "may be missing"], ...(role === "category" ? [["level", "a separate level"]] : [])];
       const details = [["Label", entry(column, "label", "Label of …", { placeholder: "name in reports" })], ["Missing values", choose(column, "missing", `Missing values of ${column.name}`, missing, () => { for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes"; })]];
       if (role === "number") {
-        details.splice(1, 0, ["Unit", entry(column, "unit", "Unit of …", { placeholder: "mmHg" })], ["Scale", choose(column, "scale", `Scale of ${column.name}`, [["linear", "as it is"], ["log", "logarithm"], ["sqrt", "square root"]])]);
+        details.splice(1, 0, ["Unit", entry(column, "unit", "Unit of …", { placeholder: "mmHg" })], ["Scale", choose(column, "scale", `Scale of ${column.name}`, [["linear", "as it is"], ["log", "logarithm"], ["sqrt", "square root"], ["rank", "rank"]])], ["Values", choose(column, "integer", `Values of ${column.name}`, [["no", "any number"], ["yes", "whole numbers"]])]);
         details.push(["Codes of missing values", entry(column, "codes", "Codes of missing values of …", { placeholder: "999, -1" })]);
       }
+      if (role === "ordinal") details.splice(1, 0, ["Scale", choose(column, "scale", `Scale of ${column.name}`, [["scores", "scores of the levels"], ["rank", "rank"]])]);
       rest.replaceChildren(make("td", { colspan: 5 }, make("div", { class: "details" }, ...details.map(([text, input]) => make("label", { class: text.startsWith("Codes") ? "codes" : null }, text, input)))));
       for (const code of rest.querySelectorAll(".codes")) code.hidden = column.missing !== "yes";
     }
@@ -153,21 +174,22 @@
   function drawPeople() {
     const person = draft.columns.some((c) => c.role === "person");
     byId("rows").disabled = person;
+    byId("variation").parentElement.hidden = !person;
     byId("rows-why").textContent = person ? "(not needed: people are told apart by a column)" : "(several visits are several records)";
   }
   byId("rows").addEventListener("input", () => { draft.rows_per_person = byId("rows").value.trim(); keep(); });
-  byId("neighbours").addEventListener("change", () => { draft.neighbours = byId("neighbours").value; keep(); });
-  function fill(lines, more = "") {
-    const named = new Map(draft.columns.map((c) => [c.name.trim().toLowerCase(), c]));
-    let found = 0;
+  for (const name of ["neighbours", "variation"]) byId(name).addEventListener("change", () => { draft[name] = byId(name).value; keep(); });
+  function fill(lines, more = "", blank = {}) {
+    const exact = new Map(draft.columns.map((c) => [c.name, c])), alike = new Map(draft.columns.map((c) => [c.name.trim().toLowerCase(), c]));
+    const others = [];
     for (const line of lines) {
-      const column = named.get(String(line.name).trim().toLowerCase());
-      if (!column) continue;
-      found += 1;
+      const column = exact.get(String(line.name)) || alike.get(String(line.name).trim().toLowerCase());
+      if (!column) { others.push(line.name); continue; }
+      Object.assign(column, blank);
       for (const [key, value] of Object.entries(line)) if (key !== "name" && value) column[key] = value;
     }
     drawColumns(); keep();
-    byId("filled").textContent = `${found} of ${lines.length} lines belong to columns of this table, and were filled in.${more}`;
+    byId("filled").textContent = `${lines.length - others.length} of ${lines.length} lines belong to columns of this table, and were filled in.` + (others.length ? ` Not in this table: ${others.slice(0, 8).join(", ")}${others.length > 8 ? " and others" : ""}.` : "") + more;
   }
   // Words of people for the fields of a column, and for its kinds.
   const HEADINGS = { name: ["name", "column", "variable", "field"], role: ["kind", "use", "type"], lower: ["from", "low", "lower", "min", "minimum"], upper: ["to", "high", "upper", "max", "maximum"], levels: ["levels", "values", "codes"], scale: ["scale"], largest: ["largest"], missing: ["missing"], label: ["label", "title"], unit: ["unit", "units"], source: ["source", "how do you know?", "how you know it"] };
@@ -192,19 +214,22 @@
   byId("import").addEventListener("change", async (event) => {
     try {
       const read = await ask("import", { text: await event.target.files[0].text() });
-      if (read.person) for (const column of draft.columns) if (column.name === read.person) column.role = "person";
+      for (const column of draft.columns) {
+        if (column.name === read.person) column.role = "person";
+        else if (read.whole || VARIABLES.includes(column.role)) column.role = "out";  // what a codebook does not name
+      }
       if (Number.isInteger(read.rows_per_person)) draft.rows_per_person = String(read.rows_per_person);
-      if (read.neighbours) draft.neighbours = read.neighbours;
-      fill(read.columns, read.refused.length ? ` Left for you, because the file does not say what they can hold: ${read.refused.join(", ")}.` : "");
+      for (const name of ["neighbours", "variation"]) if (read[name]) draft[name] = read[name];
+      fill(read.columns, read.refused.length ? ` Left for you, because the file does not say what they can hold: ${read.refused.join(", ")}.` : "", BLANK);
       fail("columns", null);
     } catch (error) { fail("columns", error); }
     event.target.value = "";
   });
   byId("save-codebook").addEventListener("click", async () => {
     fail("columns", null);
-    try { const saved = await ask("codebook", { draft }); byId("filled").textContent = `Saved ${saved.saved[0]} in ${saved.folder}.`; } catch (error) { fail("columns", error); }
+    try { const saved = await ask("codebook", { table: table.table, draft }); byId("filled").textContent = `Saved ${saved.saved[0]} in ${saved.folder}.`; } catch (error) { fail("columns", error); }
   });
-  onNext("columns", async () => { await ask("columns", { draft }); show("budget"); });
+  onNext("columns", async () => { await ask("columns", { table: table.table, draft }); show("budget"); });
 
   // ---------------------------------------------------------------- 3: the budget
   const slider = byId("slider"), epsilon = byId("epsilon");
@@ -212,16 +237,16 @@
   const DECADES = 1000;  // bounds that span so much are those of amounts: most people have little, few have much
   const EPSILONS = [0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
   slider.max = EPSILONS.length - 1;
-  slider.addEventListener("input", () => { draft.epsilon = epsilon.value = String(EPSILONS[+slider.value]); forecastSoon(30); });
-  epsilon.addEventListener("input", () => { draft.epsilon = epsilon.value.trim(); slide(); forecastSoon(250); });
+  slider.addEventListener("input", () => { draft.epsilon = epsilon.value = String(EPSILONS[+slider.value]); keep(); forecastSoon(30); });
+  epsilon.addEventListener("input", () => { draft.epsilon = epsilon.value.trim(); keep(); slide(); forecastSoon(250); });
   function slide() {
     const value = number(draft.epsilon);
     if (value > 0) slider.value = EPSILONS.reduce((best, e, k) => Math.abs(Math.log(e / value)) < Math.abs(Math.log(EPSILONS[best] / value)) ? k : best, 0);
     slider.setAttribute("aria-valuetext", `ε = ${draft.epsilon}`);
   }
-  for (const name of ["people", "delta", "width"]) byId(name).addEventListener("input", () => { draft[name] = byId(name).value.trim(); forecastSoon(250); });
+  for (const name of ["people", "delta", "width"]) byId(name).addEventListener("input", () => { draft[name] = byId(name).value.trim(); keep(); forecastSoon(250); });
   let waiting = 0, asked = 0;
-  function forecastSoon(delay) { clearTimeout(waiting); waiting = setTimeout(forecast, delay); keep(); }
+  function forecastSoon(delay) { clearTimeout(waiting); waiting = setTimeout(forecast, delay); }
   async function forecast() {
     slide();
     const turn = ++asked;
@@ -229,7 +254,7 @@
     byId("rehearsed").textContent = "";
     if (!(number(draft.people) >= 1)) { tell(null, "About how many people are there? Then this page can forecast the accuracy."); return; }
     try {
-      const made = await ask("forecast", { draft });
+      const made = await ask("forecast", { table: table.table, draft });
       if (turn === asked) tell(made, "");
     } catch (error) { if (turn === asked) tell(null, error.message); }
   }
@@ -241,18 +266,19 @@
     byId("caution").hidden = !words.length;
     byId("caution").textContent = words.join(" ");
   }
-  byId("rehearse").addEventListener("click", async () => {
-    fail("budget", null);
-    try { await ask("rehearse", { draft }); watchRehearsal(); } catch (error) { fail("budget", error); }
-  });
-  async function watchRehearsal() {
-    const { rehearsal } = await ask("rehearsal"), bar = byId("rehearsing"), running = rehearsal.state === "running";
-    bar.hidden = !running; bar.max = rehearsal.total; bar.value = rehearsal.done;
-    byId("rehearse").disabled = running;
-    if (running) { setTimeout(watchRehearsal, 200); return; }
-    if (rehearsal.error) { fail("budget", new Error(rehearsal.error)); return; }
-    const found = rehearsal.forecast;
-    byId("rehearsed").textContent = `Rehearsed: as good as ${two(found.n_eff)} noise-free records, partial correlations of ${found.smallest_edge === null ? "no size" : two(found.smallest_edge)} detected, error ${two(100 * found.error)}%.`;
+  byId("rehearse").addEventListener("click", () => { fail("budget", null); rehearse(asked, { table: table.table, draft: structuredClone(draft) }); });
+  async function rehearse(turn, what) {
+    const bar = byId("rehearsing");
+    try {
+      const rehearsal = await ask("rehearse", what), running = rehearsal.state === "running";
+      bar.hidden = !running; bar.max = rehearsal.total; bar.value = rehearsal.done;
+      byId("rehearse").disabled = running;
+      if (running) { setTimeout(rehearse, 200, turn, what); return; }
+      if (turn !== asked) return;  // something else was entered meanwhile
+      if (rehearsal.error) throw new Error(rehearsal.error);
+      const found = rehearsal.forecast;
+      byId("rehearsed").textContent = `Rehearsed: as good as ${two(found.n_eff)} noise-free records, partial correlations of ${found.smallest_edge === null ? "no size" : two(found.smallest_edge)} detected, error ${two(100 * found.error)}%.`;
+    } catch (error) { bar.hidden = true; byId("rehearse").disabled = false; fail("budget", error); }
   }
   function tell(made, why) {
     const put = (id, text) => { byId(id).textContent = text; };
@@ -267,6 +293,7 @@
     if (made && !made.reliable) words.push("So little information is left that no edge could be distinguished from noise.");
     if (made && made.smallest_edge !== null && made.needed) words.push(`Detecting partial correlations of 0.1 takes about ${made.needed.toLocaleString("en")} people at this ε` + (made.epsilon_needed ? `, or ε = ${two(made.epsilon_needed)} with these.` : "."));
     put("needed", words.filter(Boolean).join(" "));
+    byId("picture").toggleAttribute("hidden", !made);
     drawPicture(made ? made.smallest_edge : null);
   }
   const SVG = "http://www.w3.org/2000/svg";
@@ -291,13 +318,15 @@
     }));
   }
   function drawAccounts() {
-    const chosen = byId("dataset");
+    const chosen = byId("dataset"), accounts = known.accounts || [], none = known.accounts === null ? "reading the ledger …" : known.reason ? "the ledger cannot be used" : "no account yet: open one below";
     byId("ledger").textContent = known.ledger;
-    if (known.accounts === null) { chosen.replaceChildren(new Option("reading the ledger …", "")); return; }
-    chosen.replaceChildren(...known.accounts.map((a) => new Option(a.dataset, a.dataset, false, a.dataset === draft.dataset)));
-    if (!known.accounts.length) chosen.append(new Option("no account yet: open one below", ""));
+    chosen.replaceChildren(...accounts.map((a) => new Option(a.dataset, a.dataset, false, a.dataset === draft.dataset)));
+    if (!accounts.length) chosen.append(new Option(none, ""));
+    if (known.accounts === null) return;
     draft.dataset = chosen.value;
-    byId("new-account").open = !known.accounts.length;
+    byId("new-account").hidden = Boolean(known.reason);
+    byId("new-account").open = !accounts.length;
+    byId("damaged").textContent = known.reason || "";
     sayLeft();
   }
   function sayLeft() {
@@ -309,21 +338,30 @@
     fail("budget", null);
     try {
       const name = byId("new-name").value.trim();
-      known.accounts = (await ask("account", { dataset: name, epsilon: number(byId("new-epsilon").value), delta: number(byId("new-delta").value) })).accounts;
+      Object.assign(known, await ask("account", { dataset: name, epsilon: number(byId("new-epsilon").value), delta: number(byId("new-delta").value) }));
       draft.dataset = name; drawAccounts(); keep();
       byId("dataset").focus();
     } catch (error) { fail("budget", error); }
   });
-  onNext("budget", async () => { await review(); show("review"); });
+  onNext("budget", async () => {
+    Object.assign(known, await ask("accounts"));  // as the ledger is now
+    drawAccounts();
+    if (known.reason) throw new Error(known.reason);
+    if (!draft.dataset) throw new Error("Open an account in the ledger first, for these people.");
+    await review();
+    show("review");
+  });
 
   // ---------------------------------------------------------------- 4: the review
   async function review() {
-    reviewed = await ask("review", { draft });
+    const of = entered();
+    reviewed = null;
+    reviewed = { of, ...await ask("review", { table: table.table, draft }) };
     for (const name of ["command", "python", "codebook"]) byId(name).textContent = reviewed[name];
     byId("codebook-file").textContent = reviewed.codebook_file;
     const account = reviewed.account;
     byId("charge").textContent = reviewed.known
-      ? `This release has been made before and is in the ledger: it is returned unchanged, and nothing is charged. (Key ${reviewed.key}.)`
+      ? `This release was made and charged on ${reviewed.known.slice(0, 19).replace("T", " at ")} (UTC): it is returned unchanged, and nothing is charged. (Key ${reviewed.key}.)`
       : `This charges ε = ${draft.epsilon} at δ = ${draft.delta} to ${account.dataset}, of which ε = ${account.left} is left. It cannot be undone. The release is written to ${reviewed.release_files.join(", ")}.`;
     byId("go").textContent = reviewed.known ? "Show it again" : "Release and charge";
   }
@@ -336,18 +374,20 @@
   });
   byId("save").addEventListener("click", async () => {
     fail("review", null);
-    try { const saved = await ask("files", { draft }); byId("copied").textContent = `Saved ${saved.saved.join(" and ")} in ${saved.folder}.`; } catch (error) { fail("review", error); }
+    try { const saved = await ask("files", { review: reviewed.review }); byId("copied").textContent = `Saved ${saved.saved.join(" and ")} in ${saved.folder}.`; } catch (error) { fail("review", error); }
   });
   onNext("review", async () => { await review(); show("release"); byId("confirmation").value = ""; byId("confirmation").disabled = false; byId("go").disabled = true; });
 
   // ---------------------------------------------------------------- 5: the release
-  byId("confirmation").addEventListener("input", () => { byId("go").disabled = byId("confirmation").value !== draft.dataset; });
+  const allow = () => { byId("go").disabled = !isReviewed() || byId("confirmation").value !== draft.dataset; };
+  byId("confirmation").addEventListener("input", allow);
   onNext("release", async () => {
-    try { known.job = (await ask("release", { draft, confirmation: byId("confirmation").value })).job; } catch (error) { byId("go").disabled = false; throw error; }
+    if (!isReviewed()) throw new Error("Something was entered since the review. Review it again.");
+    try { reviewed.job = (await ask("release", { review: reviewed.review, confirmation: byId("confirmation").value })).job; } catch (error) { allow(); throw error; }
     watch();
   });
   async function watch() {
-    const job = known.job;
+    const mine = reviewed, job = mine.job;
     byId("go").disabled = true;
     byId("confirmation").disabled = true;
     byId("working").hidden = job.state !== "running";
@@ -356,14 +396,14 @@
       byId("progress").value = Math.min(job.pass, 9.5);
       byId("doing").textContent = job.pass ? `Pass ${job.pass} over the records, of about seven.` : "Opening the records.";
       await new Promise((resolve) => { setTimeout(resolve, 200); });
-      try { known.job = (await ask("job")).job; } catch (error) { fail("release", error); return; }
-      watch();
+      try { mine.job = (await ask("job", { review: mine.review })).job; } catch (error) { fail("release", error); return; }
+      if (mine === reviewed) watch();
     } else if (job.state === "done") {
       openReport();
     } else {
       byId("confirmation").disabled = false;
       fail("release", new Error(job.error));
-      byId("go").disabled = byId("confirmation").value !== draft.dataset;
+      allow();
     }
   }
 
@@ -374,31 +414,36 @@
   const chance = (p) => p === null ? "?" : p < 0.001 ? "< 0.001" : p.toFixed(3);
   async function openReport() {
     show("report");
-    listReleases(await ask("releases"));
+    listReleases();
   }
-  function listReleases(found) {
-    releases = found.releases;
-    byId("all").hidden = !found.groups;
-    const names = releases.map((r) => r.name);
-    const options = (chosen) => names.map((name, k) => new Option(name, name, false, k === chosen));
-    byId("which").replaceChildren(...options(Math.max(0, names.indexOf(byId("which").value))));
+  function listReleases() {
+    const made = reviewed ? reviewed.job.releases : [], groups = reviewed ? reviewed.job.groups : null;
+    releases = [...made, ...opened.filter((one) => !made.some((other) => other.id === one.id))];
+    byId("all").hidden = groups === null;
+    if (groups !== null) byId("all").querySelector("a").href = `report-${groups}`;
+    const ids = releases.map((r) => r.id), options = (chosen) => releases.map((r, k) => new Option(r.name, r.id, false, k === chosen));
+    byId("which").replaceChildren(...options(Math.max(0, ids.indexOf(byId("which").value))));
     byId("first").replaceChildren(...options(0));
-    byId("second").replaceChildren(...options(names.length - 1));
-    byId("choice").hidden = byId("pair").hidden = names.length < 2;
+    byId("second").replaceChildren(...options(ids.length - 1));
+    byId("choice").hidden = byId("pair").hidden = ids.length < 2;
+    byId("differences").replaceChildren();
+    byId("compared").textContent = "";
     chooseRelease();
-    if (names.length > 1) compareReleases();
+    if (ids.length > 1) compareReleases();
   }
   function chooseRelease() {
-    const place = Math.max(0, byId("which").selectedIndex);
-    byId("frame").src = byId("open").href = `report-${place}`;
-    startRegression(releases[place]);
+    const chosen = releases[Math.max(0, byId("which").selectedIndex)];
+    byId("frame").src = byId("open").href = `report-${chosen.id}`;
+    startRegression(chosen);
     showBeside();
   }
   byId("which").addEventListener("change", chooseRelease);
   async function showBeside() {
+    const release = byId("which").value;
     byId("beside").hidden = true;
-    if (!known.public) return;
-    const { pairs } = await ask("beside", { release: byId("which").value });
+    if (!reviewed || !table.public) return;
+    const { pairs } = await ask("beside", { review: reviewed.review, release }).catch(() => ({ pairs: [] }));
+    if (release !== byId("which").value) return;
     byId("beside").hidden = !pairs.length;
     byId("beside").querySelector("tbody").replaceChildren(...pairs.map((pair) => make("tr", {}, cell("td", pair.first), cell("td", pair.second), cell("td", signed(pair.released), true), cell("td", pair.lower === null ? "none" : `${signed(pair.lower)} to ${signed(pair.upper)}`, true), cell("td", signed(pair.exact), true))));
   }
@@ -432,7 +477,11 @@
 
   byId("opener").addEventListener("submit", async (event) => {
     event.preventDefault();
-    try { listReleases(await ask("open", { path: byId("second-path").value.trim() })); byId("second-path").value = ""; } catch (error) { byId("compared").textContent = error.message; }
+    try {
+      const more = (await ask("open", { path: byId("second-path").value.trim() })).releases;
+      opened = [...opened.filter((one) => !more.some((other) => other.id === one.id)), ...more];
+      keep(); listReleases(); byId("second-path").value = "";
+    } catch (error) { byId("compared").textContent = error.message; }
   });
   let comparisons = 0;
   async function compareReleases() {
@@ -443,16 +492,16 @@
     try {
       const found = await ask("compare", { first, second, overlap: byId("overlap").checked });
       if (turn !== comparisons) return;
-      byId("compared").textContent = [`Differences are ${second} minus ${first}. “Differs” is marked at a false discovery rate of ${100 * found.fdr}%.`, ...found.notes].join(" ");
-      byId("differences").replaceChildren(...found.tables.map(drawDifferences));
+      byId("compared").textContent = [`Differences are ${found.names[1]} minus ${found.names[0]}. “Differs” is marked at a false discovery rate of ${100 * found.fdr}%.`, ...found.notes].join(" ");
+      byId("differences").replaceChildren(...found.tables.map((one) => drawDifferences(one, found.names)));
     } catch (error) { if (turn === comparisons) byId("compared").textContent = error.message; }
   }
-  function drawDifferences(table) {
-    const title = `${table.differ} of ${table.compared} ${table.what}s ${table.differ === 1 ? "differs" : "differ"}`;
-    const heads = ["", byId("first").value, byId("second").value, "difference", "95% interval", "p", ""];
+  function drawDifferences(found, names) {
+    const title = `${found.differ} of ${found.compared} ${found.what}s ${found.differ === 1 ? "differs" : "differ"}`;
+    const heads = ["", ...names, "difference", "95% interval", "p", ""];
     const head = make("thead", {}, make("tr", {}, ...heads.map((text, k) => make("th", { scope: "col", class: k && k < 6 ? "number" : null }, ...(text ? [text] : [make("span", { class: "unseen" }, k ? "verdict" : "of")])))));
-    const rows = table.rows.map((r) => make("tr", { class: r.differs ? null : "unsure" }, cell("th", r.of), ...[...(r.difference === null ? ["", "", "", `${r.df} levels together`] : [digits(r.first), digits(r.second), digits(r.difference), `${digits(r.lower)} to ${digits(r.upper)}`]), chance(r.p_value)].map((text) => cell("td", text, true)), cell("td", r.differs ? "differs" : "")));
-    return make("details", table.differ ? { open: "" } : {}, make("summary", {}, title), make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, make("table", { class: "plain", "aria-label": title }, head, make("tbody", {}, ...rows))));
+    const rows = found.rows.map((r) => make("tr", { class: r.differs ? null : "unsure" }, cell("th", r.of), ...[...(r.difference === null ? ["", "", "", `${r.df} levels together`] : [digits(r.first), digits(r.second), digits(r.difference), `${digits(r.lower)} to ${digits(r.upper)}`]), chance(r.p_value)].map((text) => cell("td", text, true)), cell("td", r.differs ? "differs" : "")));
+    return make("details", found.differ ? { open: "" } : {}, make("summary", {}, title), make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, make("table", { class: "plain", "aria-label": title }, head, make("tbody", {}, ...rows))));
   }
   for (const id of ["first", "second", "overlap"]) byId(id).addEventListener("change", compareReleases);
 
@@ -465,35 +514,33 @@
       byId("title").textContent = "A release";
       show("report", false);
       byId("loading").textContent = "Reading the release …";
-      await ask("start");
+      const { releases: named } = await ask("start"), mine = recall();
+      opened = [...named, ...(mine ? mine.opened : []).filter((one) => !named.some((other) => other.id === one.id))];
       await openReport();
       byId("loading").textContent = "";
       return;
     }
-    Object.assign(draft, known.draft);
-    byId("path").value = known.data || "";
-    byId("public").checked = known.public;
-    drawAccounts();
-    const read = !known.data || known.columns || await readTable();  // the demo opens its account then
-    ask("accounts").then((found) => { known.accounts = found.accounts; drawAccounts(); }).catch((error) => fail("budget", error));
-    if (!read) return;
-    for (const name of ["people", "epsilon", "delta", "width"]) byId(name).value = draft[name];
-    if (known.columns) startColumns();
-    const step = !known.columns ? "table" : draft.step === "table" ? "columns" : draft.step;
-    if (known.job !== null) { await review().catch(() => {}); watch(); return; }
-    if (["review", "release", "report"].includes(step)) {
-      try { await review(); } catch { show("budget", false); return; }
-    }
-    show(step === "report" ? "release" : step, false);
-  }
-  async function readTable() {
     show("table", false);
-    byId("reading").textContent = "Reading the names of the columns …";
-    try {
-      known = { ...await ask("start"), accounts: known.accounts };
-      Object.assign(draft, known.draft);
-      return true;
-    } catch (error) { fail("table", error); return false; } finally { byId("reading").textContent = ""; }
+    drawAccounts();
+    byId("path").value = (recall() || known.window).data || "";
+    byId("reading").textContent = byId("path").value ? "Reading the names of the columns …" : "";
+    const { window: latest } = await ask("start");  // the demo writes its table and opens its account now
+    const mine = recall() || latest, step = mine.draft.step || "table";
+    Object.assign(draft, mine.draft, { step: "table" });
+    opened = mine.opened || [];
+    for (const name of ["people", "epsilon", "delta", "width"]) byId(name).value = draft[name];
+    byId("public").checked = mine.public;
+    ask("accounts").then((found) => { Object.assign(known, found); drawAccounts(); }).catch((error) => fail("budget", error));
+    if (!mine.data) return;
+    try { await openTable(mine.data, mine.public); } catch (error) { fail("table", error); return; } finally { byId("reading").textContent = ""; }
+    if (mine.table && mine.table !== table.table) {
+      show("columns", false);
+      byId("filled").textContent = "The files of this table have changed since you saw them here. Check that the columns are still right.";
+      return;
+    }
+    if (!["review", "release", "report"].includes(step)) { show(step === "table" ? "columns" : step, false); return; }
+    try { await review(); } catch (error) { show("budget", false); fail("budget", error); return; }
+    if (step !== "review" && reviewed.job) watch(); else show(step === "report" ? "release" : step, false);
   }
   begin().catch((error) => { byId("no-script").hidden = false; byId("no-script").textContent = error.message; });
 })();

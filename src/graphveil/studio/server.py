@@ -36,7 +36,7 @@ _ASSETS = {
     "page.css": ("graphveil.studio", "page.css", "text/css"),
     "report.css": ("graphveil.report", "page.css", "text/css"),
 }
-_REPORT = re.compile(r"report-([0-9]{1,4}|all)")  # by its place among the releases that are open
+_REPORT = re.compile(r"report-([0-9a-f]{64})")  # by the checksum of its release
 _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -143,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
             content = json.loads(body)
         except (ValueError, RecursionError):
             content = None
-        if isinstance(content, dict):
+        if isinstance(content, dict) and all(isinstance(content.get(name, {}), dict) for name in ("draft", "window")):
             self._answer(self.server.session.asked[name], content)
         else:
             self.send_error(HTTPStatus.BAD_REQUEST)

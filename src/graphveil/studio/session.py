@@ -1,4 +1,8 @@
-"""The requests of the page: the schema of a table, forecasts, texts to copy, one release, its report.
+"""The requests of the page: the schema of a table, forecasts, texts to copy, a release, its report.
+
+Several windows may be open on one studio, so it has no table, review or report of its own that a request could be about
+by mistake: every request names what its window shows. A release is made of a *review*, which is kept here as it was
+shown, and of nothing that the page sends with the confirmation.
 
 Before the release, answers hold names of columns, what the person typed, and numbers from the formula of
 :mod:`graphveil.planning.closed_form`. Only two functions here let records be read: the one that releases, and the one
@@ -11,25 +15,42 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphveil.exceptions import InvalidParameter, LedgerError
+from graphveil.exceptions import InvalidParameter, LedgerError, LedgerMissing
 from graphveil.studio.jobs import RehearsalJob, ReleaseJob
 from graphveil.studio.shelf import Shelf
 
 if TYPE_CHECKING:
+    from graphveil.ledger.history import Entry
     from graphveil.ledger.ledger import Ledger
     from graphveil.released.grouped import GroupedRelease
     from graphveil.released.release import Release
     from graphveil.spec.forecast import Forecast
     from graphveil.studio.columns import Columns
     from graphveil.studio.draft import Draft
+    from graphveil.studio.table import Table
 
 __all__ = ["Session"]
 
 _CODEBOOK = re.compile(rb"# [^\n]+ Written by graphveil studio\.\n")
 _SCRIPT = re.compile(rb"import graphveil as gv\n\ndomain = gv\.Domain\(")
+
+
+@dataclass(frozen=True)
+class _Review:
+    """What was shown to be confirmed: a draft, and the very files that it is about."""
+
+    table: "Table"
+    draft: "Draft"
+
+    @property
+    def name(self) -> str:
+        """What the page calls it; not the key alone, which is the same when the files have changed."""
+        return f"{self.draft.key}-{self.table.version}"
 
 
 class Session:
@@ -48,7 +69,7 @@ class Session:
     draft : mapping, optional
         What is entered already.
     prepare : callable, optional
-        Called before the table is opened; returns the draft. For the demo, which makes a table.
+        Called before a page shows anything; returns the draft. For the demo, which makes a table.
     public : bool, default False
         Whether everybody may see these records: then the answer without noise is shown after the release.
     """
@@ -64,26 +85,25 @@ class Session:
         prepare: Callable[[], dict[str, Any]] | None = None,
         public: bool = False,
     ) -> None:
-        self._ledger_url, self._draft, self._prepare = ledger, dict(draft or {}), prepare
-        self._folder, self._public = folder or Path.cwd(), public
-        self._data, self._releases = data, releases
-        self._columns: list[dict[str, str]] | None = None  # not read yet
+        self._ledger_url, self._prepare, self._releases = ledger, prepare, releases
+        self._folder = folder or Path.cwd()
+        # What the latest window held, where a new one begins. Nothing else is done with it.
+        self._window: dict[str, Any] = {"data": data, "public": public, "draft": dict(draft or {})}
+        self._opened: list[dict[str, Any]] | None = None  # not read yet
         self._shelf = Shelf()
-        self._made: Draft | None = None
-        self._job: ReleaseJob | None = None
-        self._rehearsal: RehearsalJob | None = None
+        self._tables: dict[str, Table] = {}
+        self._reviews: dict[str, _Review] = {}
+        self._jobs: dict[str, ReleaseJob] = {}
+        self._rehearsals: dict[str, RehearsalJob] = {}
         self._lock, self._starting = threading.Lock(), threading.Lock()
         self.shown: dict[str, Callable[[], dict[str, Any]]] = {
             "state": self.describe,
             "start": self.start,
             "accounts": self.list_accounts,
-            "job": self.describe_job,
-            "rehearsal": self.describe_rehearsal,
-            "releases": self.list_releases,
         }
         self.asked: dict[str, Callable[..., dict[str, Any]]] = {
             "table": self.open_table,
-            "draft": self.keep_draft,
+            "window": self.keep_window,
             "columns": self.check_columns,
             "import": self.import_codebook,
             "codebook": self.save_codebook,
@@ -93,6 +113,7 @@ class Session:
             "review": self.review,
             "files": self.save_files,
             "release": self.release,
+            "job": self.describe_job,
             "open": self.open_release,
             "regression": self._shelf.regress,
             "compare": self._shelf.compare,
@@ -101,49 +122,45 @@ class Session:
 
     # ------------------------------------------------------------------ what is known
     def describe(self) -> dict[str, Any]:
-        """All that the page needs to draw itself, after a reload too; nothing that takes time."""
+        """All that a page needs to draw its first screen; nothing that takes time."""
         return {
-            "data": self._data,
-            "columns": self._columns,
             "ledger": self._ledger_url,
-            "draft": self._draft,
-            "job": self.describe_job()["job"],
+            "window": self._window,
             "only_report": bool(self._releases),
-            "public": self._public,
             "folder": str(self._folder),
         }
 
     def start(self) -> dict[str, Any]:
-        """Open what the studio was started with."""
+        """Prepare what the studio was started with."""
         with self._starting:  # once, however many windows ask
-            for path in self._releases if not self.list_releases()["releases"] else ():
-                self._shelf.open(path)
-            if self._columns is None and self._prepare is not None:
-                self._draft = self._prepare()
-            if self._columns is None and self._data is not None:
-                self._columns = _read_schema(self._data)
-        return self.describe()
-
-    def describe_job(self) -> dict[str, Any]:
-        """Where the release stands."""
-        return {"job": None if self._job is None else self._job.describe()}
+            if self._opened is None:
+                self._opened = [release for path in self._releases for release in self._shelf.open(path)]
+            if self._prepare is not None:
+                self._window["draft"], self._prepare = self._prepare(), None
+        return self.describe() | {"releases": self._opened}
 
     def open_table(self, data: str, public: bool = False) -> dict[str, Any]:
         """Read the schema of a table: names of columns, and which types they have."""
-        self._columns, self._data, self._public = _read_schema(str(data)), str(data), public is True
-        return self.describe()
+        from graphveil.studio.table import Table
 
-    def keep_draft(self, draft: dict[str, Any]) -> dict[str, Any]:
-        """Keep what was entered, for a reload."""
-        self._draft = dict(draft)
+        table = Table.open(str(data), public=public is True)
+        self._tables[table.version] = table
+        columns = [{"name": name, "type": kind} for name, kind in table.columns]
+        return {"table": table.version, "data": table.data, "public": table.public, "columns": columns}
+
+    def keep_window(self, window: dict[str, Any]) -> dict[str, Any]:
+        """Keep what a window holds, for one that is opened later: after it was closed, for example."""
+        self._window = dict(window)
         return {}
 
     def list_accounts(self) -> dict[str, Any]:
-        """What the ledger has left; nothing where there is none yet."""
+        """What the ledger has left; nothing where there is none yet. Of a damaged one, what is wrong with it."""
         try:
-            return {"accounts": [self._account(name) for name in self._open_ledger().datasets()]}
-        except LedgerError:
-            return {"accounts": []}
+            return {"accounts": [self._account(name) for name in self._open_ledger().datasets()], "reason": None}
+        except LedgerMissing:
+            return {"accounts": [], "reason": None}
+        except LedgerError as error:
+            return {"accounts": [], "reason": str(error)}
 
     def _account(self, name: str) -> dict[str, Any]:
         from graphveil.spec.rounding import format_exact, format_round_down
@@ -163,20 +180,21 @@ class Session:
         return Ledger(os.path.expanduser(self._ledger_url))
 
     # ------------------------------------------------------------------ what is asked on the way
-    def _read_columns(self, draft: Mapping[str, Any]) -> "Columns":
+    def _find_table(self, version: str) -> "Table":
+        """The table that a window shows."""
+        found = self._tables.get(str(version))
+        if found is None:
+            raise InvalidParameter("Open a table first.")
+        return found
+
+    def _read_columns(self, table: str, draft: Mapping[str, Any]) -> "Columns":
         from graphveil.studio.columns import read_columns
 
-        return read_columns(draft, self._types)
+        return read_columns(draft, self._find_table(table).types)
 
-    @property
-    def _types(self) -> dict[str, str]:
-        """Of the columns of the table, as its schema has them."""
-        self._require_table()
-        return {column["name"]: column["type"] for column in self._columns or ()}
-
-    def check_columns(self, draft: dict[str, Any]) -> dict[str, Any]:
+    def check_columns(self, table: str, draft: dict[str, Any]) -> dict[str, Any]:
         """Whether the columns could be released as entered; what is wrong with them is an error."""
-        read = self._read_columns(draft)
+        read = self._read_columns(table, draft)
         return {"released": read.released.n_features, "unexplained": read.unexplained}
 
     def import_codebook(self, text: str) -> dict[str, Any]:
@@ -185,45 +203,39 @@ class Session:
 
         return import_codebook(str(text))
 
-    def save_codebook(self, draft: dict[str, Any]) -> dict[str, Any]:
+    def save_codebook(self, table: str, draft: dict[str, Any]) -> dict[str, Any]:
         """Write what was entered about the columns as a codebook, where the studio was started."""
         from graphveil._files import write_file
         from graphveil.studio.draft import codebook_text, file_stem
 
-        name = f"{file_stem(self._require_table())}-codebook.toml"
-        write_file(self._folder / name, codebook_text(self._read_columns(draft)).encode(), _CODEBOOK)
+        name = f"{file_stem(self._find_table(table).data)}-codebook.toml"
+        write_file(self._folder / name, codebook_text(self._read_columns(table, draft)).encode(), _CODEBOOK)
         return {"saved": [name], "folder": str(self._folder)}
 
-    def forecast(self, draft: dict[str, Any]) -> dict[str, Any]:
+    def forecast(self, table: str, draft: dict[str, Any]) -> dict[str, Any]:
         """What a budget buys, by the formula."""
-        return self._describe_forecast(self._plan(self._planned(draft)))
+        return self._describe_forecast(self._plan(self._planned(table, draft)))
 
-    def rehearse(self, draft: dict[str, Any]) -> dict[str, Any]:
-        """Begin to rehearse the release on simulated records; the same again is the same rehearsal."""
-        facts = self._planned(draft)
+    def rehearse(self, table: str, draft: dict[str, Any]) -> dict[str, Any]:
+        """Rehearse the release on simulated records: asked for again, where that stands and what it found."""
+        facts = self._planned(table, draft)
+        name = repr(facts)
         with self._lock:
-            if self._rehearsal is None or (self._rehearsal.facts != facts and not self._rehearsal.is_running):
-                self._rehearsal = RehearsalJob(
-                    facts, lambda count: self._plan(facts | {"rehearse": True, "progress": count})
+            if name not in self._rehearsals:
+                if any(other.is_running for other in self._rehearsals.values()):
+                    raise InvalidParameter("Another rehearsal is under way. Wait until it has ended.")
+                self._rehearsals[name] = RehearsalJob(
+                    lambda count: self._plan(facts | {"rehearse": True, "progress": count})
                 )
-            elif self._rehearsal.facts != facts:
-                raise InvalidParameter("Another rehearsal is under way. Wait until it has ended.")
-        return self.describe_rehearsal()
+        job = self._rehearsals[name]
+        return job.describe() | {"forecast": None if job.made is None else self._describe_forecast(job.made)}
 
-    def describe_rehearsal(self) -> dict[str, Any]:
-        """Where the rehearsal stands, and what it found."""
-        job = self._rehearsal
-        if job is None:
-            return {"rehearsal": None}
-        found = {} if job.made is None else self._describe_forecast(job.made)
-        return {"rehearsal": job.describe() | {"forecast": found or None}}
-
-    def _planned(self, draft: Mapping[str, Any]) -> dict[str, Any]:
+    def _planned(self, table: str, draft: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a plan: of one group, where there are several."""
         from graphveil.spec.budget import Budget
         from graphveil.studio.columns import read_number
 
-        read = self._read_columns(draft)
+        read = self._read_columns(table, draft)
         groups = 1 if read.grouping is None else len(read.grouping.levels)
         budget = Budget(read_number("epsilon", draft.get("epsilon")), read_number("delta", draft.get("delta")))
         return {
@@ -264,10 +276,20 @@ class Session:
         self._open_ledger().create(dataset, Budget(epsilon, delta))
         return self.list_accounts()
 
-    def review(self, draft: dict[str, Any]) -> dict[str, Any]:
-        """The release as texts that repeat it."""
-        read = self._read(draft)
+    def review(self, table: str, draft: dict[str, Any]) -> dict[str, Any]:
+        """The release as texts that repeat it, and the name by which it is confirmed."""
+        from graphveil.studio.draft import Draft
+
+        opened = self._find_table(table)
+        opened.require_unchanged()
+        read = Draft.read(opened.data, self._ledger_url, draft, opened.types)
+        review = _Review(opened, read)
+        charge = self._find_charge(read)
+        if charge is not None and review.name not in self._jobs:
+            _require_older(opened, charge)
+        self._reviews[review.name] = review
         return {
+            "review": review.name,
             "key": read.key,
             "command": read.command,
             "python": read.python,
@@ -276,58 +298,56 @@ class Session:
             "python_file": read.file_name(".py"),
             "release_files": read.release_files,
             "account": self._account(read.dataset),
-            "known": self._is_charged(read),
+            "known": None if charge is None else charge.time,
+            "job": self.describe_job(review.name)["job"],
         }
 
-    def save_files(self, draft: dict[str, Any]) -> dict[str, Any]:
-        """Write the codebook and the script where the studio was started."""
+    def _find_review(self, name: str) -> _Review:
+        found = self._reviews.get(str(name))
+        if found is None:
+            raise InvalidParameter("This has not been reviewed. Review it first.")
+        return found
+
+    def save_files(self, review: str) -> dict[str, Any]:
+        """Write the codebook and the script of a review where the studio was started."""
         from graphveil._files import write_file
 
-        read = self._read(draft)
+        read = self._find_review(review).draft
         write_file(self._folder / read.file_name(".toml"), read.codebook.encode(), _CODEBOOK)
         write_file(self._folder / read.file_name(".py"), read.python.encode(), _SCRIPT)
         return {"saved": [read.file_name(".toml"), read.file_name(".py")], "folder": str(self._folder)}
 
-    def _read(self, draft: Mapping[str, Any]) -> "Draft":
-        from graphveil.studio.draft import Draft
-
-        return Draft.read(self._require_table(), self._ledger_url, draft, self._types)
-
-    def _require_table(self) -> str:
-        """Where the records are; their schema is known from now on."""
-        if self._data is None:
-            raise InvalidParameter("Open a table first.")
-        self.start()
-        return self._data
-
     # ------------------------------------------------------------------ the release
-    def release(self, draft: dict[str, Any], confirmation: str) -> dict[str, Any]:
-        """Start the release, once: asked for again, it is the one that has been started."""
-        read = self._read(draft)
-        if confirmation != read.dataset:
+    def release(self, review: str, confirmation: str) -> dict[str, Any]:
+        """Start the release that was reviewed, once: asked for again, it is the one that has been started."""
+        found = self._find_review(review)
+        if confirmation != found.draft.dataset:
             raise InvalidParameter("Type the name of the data set to confirm the charge.")
-        self.keep_draft(draft)  # a page that comes back must be able to say what is being released
         with self._lock:
-            current = self._job
-            if current is None or (current.key != read.key and not current.is_running):
-                self._begin(read)
-            elif current.key != read.key:
-                raise InvalidParameter("Another release is being made. Wait until it has ended.")
-            elif current.error is not None:
-                self._begin(read)
-        return self.describe_job()
+            job = self._jobs.get(review)
+            if job is None or job.error is not None:
+                if self.is_releasing:
+                    raise InvalidParameter("Another release is being made. Wait until it has ended.")
+                found.table.require_unchanged()
+                self._jobs[review] = ReleaseJob(found.draft.key, lambda progress: self._make(found.draft, progress))
+        return self.describe_job(review)
 
-    def _begin(self, read: "Draft") -> None:
-        self._made = read
-        self._job = ReleaseJob(read.key, lambda progress: self._make(read, progress))
+    def describe_job(self, review: str) -> dict[str, Any]:
+        """Where a release stands, and what it made; None if it has not been started."""
+        job = self._jobs.get(str(review))
+        if job is None:
+            return {"job": None}
+        made = job.made if job.state == "done" else None
+        parts = {} if made is None else _by_name(made, self._reviews[review].draft.dataset)
+        groups = None if made is None or len(parts) == 1 else self._shelf.put_groups(made)
+        return {"job": job.describe() | {"releases": self._shelf.put(parts), "groups": groups}}
 
     def _make(self, read: "Draft", progress: Callable[[int], None]) -> "Release | GroupedRelease":
         from graphveil._files import check_output
         from graphveil.gate import release
-        from graphveil.released.release import Release
 
         outputs = [self._folder / name for name in read.release_files]
-        if not self._is_charged(read):
+        if self._find_charge(read) is None:
             for output in outputs:
                 check_output(output, None, None)  # while nothing is charged yet
         by: Any = read.columns.by
@@ -341,69 +361,62 @@ class Session:
             key=read.key,
             progress=progress,
         )
-        whole = None if isinstance(made, Release) else made
-        parts = {read.dataset: made} if isinstance(made, Release) else _by_name(made)
-        saved: list[Release | GroupedRelease] = [made] if whole is None else [whole, *whole.parts]
+        saved = [made, *made.parts] if hasattr(made, "parts") else [made]
         for each, output in zip(saved, outputs, strict=True):
             each.save(output)  # if this fails, the ledger has it: it can be asked for again
-        self._shelf.put(parts, whole)
         return made
 
-    def _is_charged(self, read: "Draft") -> bool:
-        return any(entry.key == read.key for entry in self._open_ledger().history(read.dataset))
+    def _find_charge(self, read: "Draft") -> "Entry | None":
+        charges = self._open_ledger().history(read.dataset)
+        return next((entry for entry in charges if entry.key == read.key), None)
 
     @property
     def is_releasing(self) -> bool:
         """Whether a release has been begun that has not ended."""
-        return self._job is not None and self._job.is_running
+        return any(job.is_running for job in self._jobs.values())
 
     def wait(self) -> None:
-        """Until a release that was begun has ended."""
-        if self._job is not None:
-            self._job.wait()
+        """Until every release that was begun has ended."""
+        for job in [*self._jobs.values()]:
+            job.wait()
 
     # ------------------------------------------------------------------ afterwards
-    def list_releases(self) -> dict[str, Any]:
-        """The releases that are open."""
-        return self._shelf.describe()
-
     def open_release(self, path: str) -> dict[str, Any]:
         """Open one more, from a file."""
-        self._shelf.open(str(path))
-        return self.list_releases()
+        return {"releases": self._shelf.open(str(path))}
 
     def report_html(self, which: str) -> str:
-        """The report of a release, by its place in the list; or of all groups."""
+        """The report of a release, or of several groups side by side, by its checksum."""
         return self._shelf.report_html(which)
 
-    def compare_with_public_records(self, release: str) -> dict[str, Any]:
-        """For records that were declared public: the strongest pairs of the release, as released and as they are."""
-        if not self._public or self._made is None or self._made.columns.by is not None:
-            return {"pairs": []}
-        if self._made.data != self._data:  # public is said of the table that is open, not of one released before
+    def compare_with_public_records(self, review: str, release: str) -> dict[str, Any]:
+        """For records that were declared public: the strongest pairs of their release, as released and as they are."""
+        found, job = self._find_review(review), self._jobs.get(review)
+        if not found.table.public or job is None or getattr(job.made, "checksum", None) != release:
+            return {"pairs": []}  # of private records, or of a file that was opened besides
+        if found.draft.columns.by is not None:
             return {"pairs": []}
         from graphveil.studio.public_answer import compare_with_public_records
 
-        found = self._shelf.find(release)
-        if self._job is None or self._job.made != found:  # a file that was opened besides
-            return {"pairs": []}
-        return {"pairs": compare_with_public_records(found, self._made.data, self._made.columns.domain)}
+        found.table.require_unchanged()
+        made = self._shelf.find(release)
+        return {"pairs": compare_with_public_records(made, found.table.data, found.draft.columns.domain)}
 
 
-def _by_name(groups: "GroupedRelease") -> "dict[str, Release]":
-    return {f"{groups.event.grouping.column} = {level}": part for level, part in groups.items()}
+def _by_name(made: "Release | GroupedRelease", dataset: str) -> "dict[str, Release]":
+    from graphveil.released.release import Release
+
+    if isinstance(made, Release):
+        return {dataset: made}
+    return {f"{made.event.grouping.column} = {level}": part for level, part in made.items()}
 
 
-def _read_schema(data: str) -> list[dict[str, str]]:
-    """Names and types of the columns of a table; nothing of a first line that may be a record is repeated."""
-    from graphveil.rows.files import column_kinds
-    from graphveil.spec.column_names import say_which_look_like_values
-
-    known = column_kinds(os.path.expanduser(data))
-    names = [name for name, _ in known]
-    why = say_which_look_like_values(names)
-    if why:
-        raise InvalidParameter(f"{why} Add a first line with names.")
-    if len(set(names)) < len(names):
-        raise InvalidParameter("Two columns of this file have the same name. Give every column a unique name.")
-    return [{"name": name, "type": kind} for name, kind in known]
+def _require_older(table: "Table", charge: "Entry") -> None:
+    """Refuse a release that was made of these files before they were written again: it says nothing about them."""
+    made = datetime.fromisoformat(charge.time)
+    if table.written is not None and table.written > made:
+        raise InvalidParameter(
+            f"This release was made on {made:%d %B %Y at %H:%M:%S} (UTC), and the files of the table were written "
+            f"later, on {table.written:%d %B %Y at %H:%M:%S}: it is not of the records that are there now. Its file "
+            "can still be opened. To release the records of now, give their file another name, or change the request."
+        )

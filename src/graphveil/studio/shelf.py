@@ -14,67 +14,66 @@ if TYPE_CHECKING:
 __all__ = ["Shelf"]
 
 _SHOWN = 20  # differences of a kind, the surest first
+_PAGES = 8  # reports that are kept, of a megabyte or more
 
 
 class Shelf:
-    """Releases by name."""
+    """Releases by their checksums. They are only ever added, so that what one window shows no other one changes."""
 
     def __init__(self) -> None:
         self._releases: dict[str, Release] = {}
-        self._groups: GroupedRelease | None = None
+        self._names: dict[str, str] = {}
+        self._groups: dict[str, GroupedRelease] = {}
         self._pages: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def put(self, releases: "dict[str, Release]", groups: "GroupedRelease | None") -> None:
-        """In place of those that were there; ``groups``, if they were made together."""
+    def put(self, releases: "dict[str, Release]") -> list[dict[str, Any]]:
+        """Add releases; returns the checksum and the name of each, and names and labels of its columns."""
         with self._lock:
-            self._releases, self._groups, self._pages = dict(releases), groups, {}
+            for name, each in releases.items():
+                self._releases[each.checksum] = each
+                taken = name in self._names.values()
+                self._names.setdefault(each.checksum, f"{name} ({each.checksum[:6]})" if taken else name)
+        return [
+            {
+                "id": each.checksum,
+                "name": self._names[each.checksum],
+                "variables": [*each.column_names],
+                "labels": [*each.column_labels],
+            }
+            for each in releases.values()
+        ]
 
-    def open(self, path: str) -> None:
+    def put_groups(self, groups: Any) -> str:
+        """Add releases that were made together; returns their checksum."""
+        self._groups[groups.checksum] = groups
+        return str(groups.checksum)
+
+    def open(self, path: str) -> list[dict[str, Any]]:
         """Read a release, or the releases of several groups, from a file."""
         from graphveil.released.grouped import read_any_release
         from graphveil.released.release import Release, read_content
 
         found = read_any_release(read_content(os.path.expanduser(path)), path)
         parts = {"": found} if isinstance(found, Release) else {f" ({level})": part for level, part in found.items()}
-        with self._lock:
-            for group, part in parts.items():
-                name = f"{Path(path).stem}{group}"
-                if self._releases.get(name, part) != part:  # another file of that name
-                    name = f"{path}{group}"
-                self._releases[name] = part
+        return self.put({f"{Path(path).stem}{group}": part for group, part in parts.items()})
 
-    def describe(self) -> dict[str, Any]:
-        """Names of the releases, and names and labels of their columns."""
-        return {
-            "groups": self._groups is not None,
-            "releases": [
-                {"name": name, "variables": [*each.column_names], "labels": [*each.column_labels]}
-                for name, each in self._items()
-            ],
-        }
-
-    def _items(self) -> "list[tuple[str, Release]]":
-        with self._lock:
-            return [*self._releases.items()]
-
-    def find(self, name: str) -> "Release":
-        """A release by its name."""
-        found = dict(self._items()).get(name)
+    def find(self, checksum: str) -> "Release":
+        """A release by its checksum."""
+        found = self._releases.get(str(checksum))
         if found is None:
             raise InvalidParameter("There is no such release yet.")
         return found
 
     def report_html(self, which: str) -> str:
-        """The report of a release, by its place in the list, or of "all" groups side by side."""
+        """The report of a release, or of several groups side by side, by its checksum."""
         from graphveil.report.page import report_html
 
-        made = self._groups if which == "all" else dict(enumerate(self._releases.values())).get(int(which))
-        if made is None:
-            raise InvalidParameter("There is no release yet.")
-        page = self._pages.get(made.checksum)
+        page = self._pages.get(which)
         if page is None:
-            page = self._pages[made.checksum] = report_html(made)
+            page = report_html(self._groups.get(which) or self.find(which))
+            with self._lock:
+                self._pages = dict([*self._pages.items()][1 - _PAGES :]) | {which: page}
         return page
 
     def regress(self, release: str, outcome: str, on: "list[str]") -> dict[str, Any]:
@@ -87,7 +86,9 @@ class Shelf:
         """What two releases differ in."""
         from graphveil.inference.comparison import compare
 
-        found = compare(self.find(first), self.find(second), names=(first, second), overlap=bool(overlap))
+        releases = self.find(first), self.find(second)
+        a, b = (self._names[release.checksum] for release in releases)
+        found = compare(*releases, names=(a, b), overlap=bool(overlap))
         tables = []
         for kind in found.kinds:
             differs = found.differ(kind)
@@ -105,7 +106,7 @@ class Shelf:
                 f"Of a single pair, partial correlations that differ by {found.smallest_difference:.2g} would be told "
                 "apart four times out of five."
             )
-        return {"names": [first, second], "fdr": found.fdr, "tables": tables, "notes": notes}
+        return {"names": [a, b], "fdr": found.fdr, "tables": tables, "notes": notes}
 
 
 def _plain(value: Any) -> float | None:
