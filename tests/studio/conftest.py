@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from graphveil.studio.jobs import ReleaseJob
 from graphveil.studio.server import StudioServer
 from graphveil.studio.session import Session
-from helpers.studios import Studio, write_table
+from helpers.studios import Studio, hold, write_table
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
@@ -66,6 +67,12 @@ def program(tmp_path):
     for process in running:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def go_on(monkeypatch):
+    """Releases stop in the middle of their first pass until this is set."""
+    yield from hold(monkeypatch, ReleaseJob)
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import graphveil as gv
 from graphveil.planning import rehearsal
 from graphveil.planning.closed_form import foresee
 from graphveil.studio.demo import demo_session
-from graphveil.studio.jobs import RehearsalJob, ReleaseJob
+from graphveil.studio.jobs import RehearsalJob
 from graphveil.studio.server import StudioServer
-from helpers.studios import BOUNDS, CANARY, Studio, draft, write_table
+from helpers.studios import BOUNDS, CANARY, Studio, draft, hold, write_table
 
 SHOWN = re.compile("now")
 expect.set_options(timeout=60_000)  # a busy machine
@@ -99,25 +99,6 @@ def test_a_newcomers_path(studio, visit, table, keep, capfd):
     everything = "".join([*bodies, *capfd.readouterr()])
     assert CANARY[:8] not in everything
     assert gv.Release.load(next(opened.folder.glob("*.release"))).n_samples == 4000
-
-
-def hold(monkeypatch, job):
-    """Jobs of a kind stop when they first say how far they are until this is set: a fast machine is seen at it too."""
-    event, count = threading.Event(), job._count
-
-    def count_and_wait(job, *done):
-        count(job, *done)
-        assert event.wait(120)
-
-    monkeypatch.setattr(job, "_count", count_and_wait)
-    yield event
-    event.set()
-
-
-@pytest.fixture
-def go_on(monkeypatch):
-    """Releases stop in the middle of their first pass until this is set."""
-    yield from hold(monkeypatch, ReleaseJob)
 
 
 def test_reloads_and_double_clicks_charge_once(studio, visit, tmp_path, go_on):

@@ -55,6 +55,8 @@
   const isRunning = () => reviewed !== null && reviewed.job !== null && reviewed.job.state === "running";
   function show(step, focus = true) {
     if (draft.step !== step) keep();
+    if (!history.state) history.replaceState({ step }, "");
+    else if (history.state.step !== step) history.pushState({ step }, "");
     draft.step = step;
     const place = STEPS.indexOf(step), said = summaries();
     STEPS.forEach((name, k) => {
@@ -69,6 +71,12 @@
     if (focus) { byId(`${step}-title`).focus({ preventScroll: true }); byId(step).scrollIntoView({ block: "start" }); }
     if (step === "budget") forecastSoon(0);
   }
+  // The browser's Back and Forward go from step to step; to a review, and what follows, only while it holds.
+  addEventListener("popstate", () => {
+    const step = history.state ? history.state.step : draft.step, early = STEPS.indexOf(step) < STEPS.indexOf("review");
+    if (!table || isRunning() || !(early || isReviewed())) return;
+    show(early || step === "review" ? step : reviewed.job && reviewed.job.state === "done" ? "report" : "release");
+  });
   for (const name of STEPS) {
     const change = part(name, ".change");
     if (change) change.addEventListener("click", () => show(name));
