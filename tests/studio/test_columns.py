@@ -73,7 +73,29 @@ def test_a_saved_codebook_is_imported_as_it_was_entered():
     assert read_columns({"columns": again}, {}).domain == DOMAIN
 
 
-PIECES = ["a", "B", " ", "  ", ",", ";", '"', '""', "; ", ", ", "1", "2.5", "-", "−", "e", "true", "é", "'", "=", "|", "\\"]
+PIECES = [
+    "a",
+    "B",
+    " ",
+    "  ",
+    ",",
+    ";",
+    '"',
+    '""',
+    "; ",
+    ", ",
+    "1",
+    "2.5",
+    "-",
+    "−",
+    "e",
+    "true",
+    "é",
+    "'",
+    "=",
+    "|",
+    "\\",
+]
 
 
 def random_text(rng):

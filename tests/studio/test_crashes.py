@@ -1,7 +1,6 @@
 """The program dies at every step, or is asked to end: nothing is half-written, and nothing is charged twice."""
 
 import http.client
-import json
 import signal
 import sqlite3
 import threading

@@ -195,7 +195,9 @@ def test_nothing_that_a_page_can_send_is_a_bug(windows, years):
     first.about("review", entered())
     rng = random.Random(7)
     odd = [None, True, -1, 1e308, "", "x", "\0", [], [1], [[]], {}, {"columns": 3}, {"columns": [{"name": []}]}]
-    odd += [entered(**{name: value}) for name in ("epsilon", "people", "width", "dataset") for value in ("1e300", [], 0)]
+    odd += [
+        entered(**{name: value}) for name in ("epsilon", "people", "width", "dataset") for value in ("1e300", [], 0)
+    ]
     good = {"table": first.table, "draft": entered(), "review": first.review, "data": str(years[0])}
     asked = {
         "table": ["data", "public"],
@@ -357,6 +359,7 @@ def test_a_report_does_not_stand_under_another_table_or_draft(two, years, keep):
     one.reload()
     at(one, "review")
     press(one, "Continue to the release")
+    at(one, "release")
     expect(one.locator("#charge")).to_contain_text("charges ε = 2")
     one.reload()
     at(one, "release")
@@ -406,7 +409,7 @@ def test_a_changed_file_is_noticed(two, years, keep):
     keep(one, "changed-file")
     one.reload()
     at(one, "columns")
-    expect(one.locator("#filled")).to_contain_text("have changed since you saw them here")
+    expect(one.locator("#columns .error")).to_contain_text("have changed since you saw them here")
     keep(one, "changed-reload")
     assert charges(opened) == {"A": 0, "B": 0}
     to_review(one, "A")
@@ -440,7 +443,9 @@ def test_a_window_that_was_closed_during_the_release(two, go_on, visit):
 
 def test_a_damaged_ledger_is_shown(two, tmp_path, keep):
     opened, one, _ = two
-    opened.ledger.charge("A", gv.release(np.zeros((9, 1)), domain=gv.Domain(bounds=(0, 1)), budget=gv.Budget(1, 1e-6)).event)
+    opened.ledger.charge(
+        "A", gv.release(np.zeros((9, 1)), domain=gv.Domain(bounds=(0, 1)), budget=gv.Budget(1, 1e-6)).event
+    )
     to_review(one, "A")
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as ledger, ledger:
         ledger.execute("update graphveil_events set content = replace(content, '1.0', '0.5')")

@@ -185,7 +185,7 @@ def _csvw(column: dict[str, Any]) -> Kind:
     facts = kind if isinstance(kind, dict) else {"base": kind}
     ends = facts.get("minimum", facts.get("minInclusive")), facts.get("maximum", facts.get("maxInclusive"))
     pattern, codes, titles = facts.get("format"), column.get("null"), column.get("titles")
-    levels = pattern.split("|") if isinstance(pattern, str) and _ALTERNATIVES.fullmatch(pattern) else None
+    levels: Any = pattern.split("|") if isinstance(pattern, str) and _ALTERNATIVES.fullmatch(pattern) else None
     if isinstance(titles, dict):
         titles = next(iter(titles.values()), None)
     label = titles[0] if isinstance(titles, list) and titles else titles

@@ -1,7 +1,7 @@
 """Background jobs that the page watches: a release, or its rehearsal.
 
-A session has one job for a release: asked for again, after a reload or a second click, it is the same. In another studio
-or after a crash, the ledger knows the key. So nothing is charged twice.
+A session has one job for each release that was reviewed: asked for again, after a reload or a second click, it is the
+same. In another studio or after a crash, the ledger knows the key. So nothing is charged twice.
 """
 
 import threading

@@ -55,7 +55,7 @@
   const isRunning = () => reviewed !== null && reviewed.job !== null && reviewed.job.state === "running";
   function show(step, focus = true) {
     if (draft.step !== step) keep();
-    if (!history.state) history.replaceState({ step }, "");
+    if (!history.state || !focus) history.replaceState({ step }, "");  // nobody went there
     else if (history.state.step !== step) history.pushState({ step }, "");
     draft.step = step;
     const place = STEPS.indexOf(step), said = summaries();
@@ -354,7 +354,7 @@
   onNext("budget", async () => {
     Object.assign(known, await ask("accounts"));  // as the ledger is now
     drawAccounts();
-    if (known.reason) throw new Error(known.reason);
+    if (known.reason) throw new Error("The ledger cannot be used, for the reason above. No account can be opened in it.");
     if (!draft.dataset) throw new Error("Open an account in the ledger first, for these people.");
     await review();
     show("review");
@@ -543,7 +543,7 @@
     try { await openTable(mine.data, mine.public); } catch (error) { fail("table", error); return; } finally { byId("reading").textContent = ""; }
     if (mine.table && mine.table !== table.table) {
       show("columns", false);
-      byId("filled").textContent = "The files of this table have changed since you saw them here. Check that the columns are still right.";
+      fail("columns", new Error("The files of this table have changed since you saw them here. Check that the columns are still right."));
       return;
     }
     if (!["review", "release", "report"].includes(step)) { show(step === "table" ? "columns" : step, false); return; }
