@@ -187,11 +187,12 @@
   }
   byId("rows").addEventListener("input", () => { draft.rows_per_person = byId("rows").value.trim(); keep(); });
   for (const name of ["neighbours", "variation"]) byId(name).addEventListener("change", () => { draft[name] = byId(name).value; keep(); });
+  const bare = (name) => String(name).trim().toLowerCase();
   function fill(lines, more = "", blank = {}) {
-    const exact = new Map(draft.columns.map((c) => [c.name, c])), alike = new Map(draft.columns.map((c) => [c.name.trim().toLowerCase(), c]));
+    const exact = new Map(draft.columns.map((c) => [c.name, c])), alike = new Map(draft.columns.map((c) => [bare(c.name), c]));
     const others = [];
     for (const line of lines) {
-      const column = exact.get(String(line.name)) || alike.get(String(line.name).trim().toLowerCase());
+      const column = exact.get(String(line.name)) || alike.get(bare(line.name));
       if (!column) { others.push(line.name); continue; }
       Object.assign(column, blank);
       for (const [key, value] of Object.entries(line)) if (key !== "name" && value) column[key] = value;
@@ -222,13 +223,13 @@
   byId("import").addEventListener("change", async (event) => {
     try {
       const read = await ask("import", { text: await event.target.files[0].text() });
-      for (const column of draft.columns) {
-        if (column.name === read.person) column.role = "person";
-        else if (read.whole || VARIABLES.includes(column.role)) column.role = "out";  // what a codebook does not name
-      }
+      const named = new Set([read.person, ...read.refused, ...read.columns.map((c) => c.name)].map(bare));
+      const left = draft.columns.filter((c) => !named.has(bare(c.name)) && c.role !== "out" && (read.whole || VARIABLES.includes(c.role)));
+      for (const column of left) column.role = "out";
+      for (const column of draft.columns) if (column.name === read.person) column.role = "person";
       if (Number.isInteger(read.rows_per_person)) draft.rows_per_person = String(read.rows_per_person);
       for (const name of ["neighbours", "variation"]) if (read[name]) draft[name] = read[name];
-      fill(read.columns, read.refused.length ? ` Left for you, because the file does not say what they can hold: ${read.refused.join(", ")}.` : "", BLANK);
+      fill(read.columns, (read.refused.length ? ` Left for you, because the file does not say what they can hold: ${read.refused.join(", ")}.` : "") + (left.length ? ` Left out, because the file does not name them: ${left.map((c) => c.name).join(", ")}.` : ""), BLANK);
       fail("columns", null);
     } catch (error) { fail("columns", error); }
     event.target.value = "";
