@@ -48,7 +48,7 @@ NEVER_REACH = [
 ONLY_IN = {
     "numpy.random": ("privacy/noise.py", "_random.py", "simulate/"),
     "opendp": (),
-    "urandom": ("privacy/discrete_gaussian.py", "rows/people.py"),
+    "urandom": ("privacy/discrete_gaussian.py", "rows/ids.py", "rows/people.py"),
     "pickle": (),
     "sqlalchemy": ("ledger/",),
 }

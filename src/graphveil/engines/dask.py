@@ -12,6 +12,7 @@ import numpy as np
 from graphveil._threads import one_blas_thread
 from graphveil.exceptions import SourceError
 from graphveil.rows.group_rows import number_groups
+from graphveil.rows.ids import Hasher
 from graphveil.rows.parallel import as_floats
 from graphveil.rows.partitions import (
     KeyedRows,
@@ -21,7 +22,6 @@ from graphveil.rows.partitions import (
     add_sums,
     installed_version,
 )
-from graphveil.rows.people import Hasher
 from graphveil.rows.sanitized_errors import call_sanitized, sanitized_message
 from graphveil.rows.sources import open_batch
 from graphveil.spec.augmentation import Labels
@@ -51,8 +51,7 @@ class DaskPartitions(Partitions):
     def __init__(self, collection: Any, domain: Domain, labels: Labels | None, by: Grouping | None = None) -> None:
         # An empty piece of the same type has the schema, and is checked like any other batch.
         reading = domain if by is None else by.as_column_of(domain)
-        hasher = Hasher()
-        opened = open_batch(call_sanitized(lambda: _empty(collection), "opened"), reading, labels, hasher)
+        opened = open_batch(call_sanitized(lambda: _empty(collection), "opened"), reading, labels)
         if opened is None:
             raise SourceError(f"The source is a dask {type(collection).__name__}: give a 2-D array or a data frame.")
         self.labels, self.reading = labels, reading.resolve(opened.columns, opened.n_features)
@@ -61,7 +60,7 @@ class DaskPartitions(Partitions):
         wanted = None if opened.columns is None else [*opened.columns, *([] if beside is None else [beside])]
         self._collection = self._counted = call_sanitized(lambda: _select_columns(collection, wanted), "opened")
         if domain.person is not None:
-            self._keying = _Keying(self.reading, self.points, installed_version(), hasher.integers)
+            self._keying = _Keying(self.reading, self.points, installed_version())
             self._collection = call_sanitized(self._bring_together, "opened")
         self._n_people: int | None = None  # once counted
 
@@ -129,7 +128,6 @@ class _Keying:
     domain: Domain
     points: tuple[int, int]
     version: str
-    integers: bool | None  # whether ids are, by the schema
 
     @property
     def key_names(self) -> list[str]:
@@ -154,10 +152,7 @@ class _Keying:
 
         if self.version != installed_version():
             raise SourceError("A worker of the engine has another version of graphveil than the calling process.")
-        hasher = Hasher(self.points)
-        if self.integers is not None:
-            hasher.check_alike(self.integers)
-        opened = open_batch(part, self.domain, None, hasher)
+        opened = open_batch(part, self.domain, None, Hasher(self.points))
         if opened is None:
             raise SourceError(f"A partition is a {type(part).__name__}; it must be a data frame.")
         frames = [self._frame(as_floats(rows), keys) for rows, keys in opened.read()]

@@ -17,9 +17,9 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.group_rows import number_groups
+from graphveil.rows.ids import write_ids
 from graphveil.rows.parallel import as_floats
 from graphveil.rows.partitions import Partitions, PartitionSum, PartitionTask, add_sums
-from graphveil.rows.people import LONGEST_ID
 from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.rows.sources import open_batch
 from graphveil.spec.augmentation import Labels
@@ -176,14 +176,19 @@ def _reading_every_column(frame: Any) -> Any:
 
 
 def _with_exact_ids(frame: Any, person: str) -> Any:
-    """Text as bytes, whatever its collation; null for what is nobody's id, so that all of nobody's rows meet."""
-    from pyspark.sql import functions as f
-    from pyspark.sql.types import BinaryType, StringType
+    """Ids in the form in which they are compared; null for what is nobody's, so that all of nobody's rows meet."""
+    from pyspark.sql.types import BinaryType, IntegralType, StructField, StructType
 
-    if not isinstance(frame.schema[person].dataType, BinaryType | StringType):
+    if isinstance(frame.schema[person].dataType, IntegralType):
         return frame
-    exact = frame[person].cast(BinaryType())
-    return frame.withColumn(person, f.when(f.length(exact).between(1, LONGEST_ID), exact))
+
+    def rewrite(batches: "Iterator[RecordBatch]") -> "Iterator[RecordBatch]":
+        for batch in batches:
+            place = batch.schema.get_field_index(person)
+            yield batch.set_column(place, person, write_ids(batch.column(place)))
+
+    fields = [field if field.name != person else StructField(person, BinaryType()) for field in frame.schema.fields]
+    return frame.mapInArrow(rewrite, StructType(fields))
 
 
 def _bring_together(frame: Any, person: str) -> Any:

@@ -28,8 +28,8 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.columns import floats, places_of_levels
+from graphveil.rows.ids import Hasher, can_be_ids
 from graphveil.rows.labels import codes_of_column
-from graphveil.rows.people import Hasher, can_be_ids, holds_integers
 from graphveil.rows.sanitized_errors import call_sanitized
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.domain import Domain
@@ -131,8 +131,6 @@ class Selection:
                 "capitals and accents."
             )
         self._check_once(names)
-        if self.hasher is not None:
-            self.hasher.check_alike(False)
 
     def _missing(self, names: Sequence[str]) -> list[str]:
         there = set(names)
@@ -166,11 +164,9 @@ class Selection:
                 )
         if self.hasher is not None and not can_be_ids(kinds[str(self.beside)]):
             raise SourceError(
-                f"The person column {self.beside!r} has type {kinds[str(self.beside)]}, whose values cannot be "
-                "compared exactly: use integers, text or bytes."
+                f"The person column {self.beside!r} has type {kinds[str(self.beside)]}, which cannot hold ids: use "
+                "integers, text, bytes or UUIDs, and floats only if they have 64 bits."
             )
-        if self.hasher is not None:
-            self.hasher.check_alike(holds_integers(kinds[str(self.beside)]))
         if self.hasher is None and self.beside is not None and not _is_label(kinds[self.beside]):
             kind = kinds[self.beside]
             raise SourceError(f"The label column {self.beside!r} has type {kind}: use strings or integers.")

@@ -24,7 +24,7 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.group_rows import GroupRows, pick_rows
-from graphveil.rows.people import Hasher, draw_points
+from graphveil.rows.ids import Hasher, draw_points
 from graphveil.rows.sanitized_errors import sanitized_message
 from graphveil.rows.sources import RowSource, open_batch
 from graphveil.rows.statistic import Statistic

@@ -17,8 +17,8 @@ import numpy as np
 
 from graphveil.exceptions import SourceError
 from graphveil.rows.arrow import Selection, batch_rows
+from graphveil.rows.ids import Hasher
 from graphveil.rows.labels import codes_of
-from graphveil.rows.people import Hasher, holds_integers
 from graphveil.rows.sanitized_errors import call_sanitized, iterate_sanitized
 from graphveil.rows.statistic import Unreleased
 from graphveil.spec.augmentation import Augment, Labels
@@ -433,19 +433,21 @@ def _select_wanted(frame: Any, names: list[str], selection: Selection) -> Any:
     """Only wanted columns, where the conversion to Arrow would look at values of the others."""
     if type(frame).__module__.startswith("polars."):
         schema = call_sanitized(lambda: frame.schema, "opened")
-        as_floats = {name: float for name in selection.features if str(schema[name]) in _LONG_INTEGERS}
-        return call_sanitized(lambda: frame[selection.wanted].cast(as_floats), "opened")
+        long = [name for name in selection.wanted if str(schema[name]) in _LONG_INTEGERS]
+        kinds = {name: float if name in selection.features else str for name in long}
+        return call_sanitized(lambda: frame[selection.wanted].cast(kinds), "opened")
     if hasattr(frame, "project"):  # a relation of DuckDB: what is not wanted is not even read
         kinds = call_sanitized(lambda: dict(zip(names, map(str, frame.types), strict=True)), "opened")
-        wanted = ", ".join(_expression(name, kinds[name]) for name in selection.wanted)
+        wanted = ", ".join(_expression(name, kinds[name], name in selection.features) for name in selection.wanted)
         return call_sanitized(lambda: frame.project(wanted), "opened")
     return frame
 
 
-def _expression(name: str, kind: str) -> str:
+def _expression(name: str, kind: str, is_feature: bool) -> str:
     """A column of a relation; DuckDB would hand over long integers as decimals, some of them with another sign."""
     quoted = '"' + name.replace('"', '""') + '"'
-    return f"cast({quoted} as double) as {quoted}" if kind in _LONG_INTEGERS else quoted
+    other = "double" if is_feature else "varchar"
+    return f"cast({quoted} as {other}) as {quoted}" if kind in _LONG_INTEGERS else quoted
 
 
 def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSource:
@@ -469,10 +471,7 @@ def _open_pandas(frame: Any, names: list[str], selection: Selection) -> RowSourc
     *features, last = wanted
     alone = _Frame(frame[features], selection.features_alone())
     if selection.hasher is not None:
-        keys = selection.hasher.keys_of(frame[last])
-        as_text = str(getattr(empty[-1].dtype, "categories", empty[-1]).dtype) == "object"  # compared as text
-        selection.hasher.check_alike(not as_text and holds_integers(_arrow_type(last, empty[-1])))
-        return _Beside(alone, keys, _UNEQUAL)
+        return _Beside(alone, selection.hasher.keys_of(frame[last]), _UNEQUAL)
     assert selection.labels is not None
     return _with_labels(alone, codes_of(frame[last], selection.labels.classes))
 
