@@ -104,9 +104,20 @@ def check_people_who_do_not_meet(session, files, folder):
         with pytest.raises(SourceError, match="nothing from this pass is used"):
             gv.release(frame, ledger=ledger, dataset="d", **BY_PERSON["total"])
     assert ledger.charged == []
-    floats = frame.withColumn("number", frame["number"].cast("double"))
-    with pytest.raises(SourceError, match="person column 'number' has type double"):
-        gv.release(floats, **BY_PERSON["total, by number"])
+    booleans = frame.withColumn("number", frame["number"] > 0)
+    with pytest.raises(SourceError, match="person column 'number' has type bool"):
+        gv.release(booleans, **BY_PERSON["total, by number"])
+
+
+def check_ids_as_other_types(session, files, folder):
+    """A number is the same id as text, as a decimal and as a float; NaN is nobody's, like what is missing."""
+    frame, asked = session.read.parquet(str(files)), BY_PERSON["total, by number"]
+    for written in ("string(number)", "concat(number, '.00  ')", "cast(number as decimal(20, 3))", "double(number)"):
+        made = gv.release(frame.selectExpr("* except (number)", f"{written} number"), **asked)
+        assert made == gv.release(FRAME, **asked)
+    missing = "case when number = 3 then double('NaN') when number <> 5 then double(number) end"
+    made = gv.release(frame.selectExpr("* except (number)", f"{missing} number"), **asked)
+    assert made == gv.release(FRAME.assign(number=FRAME["number"].where(~FRAME["number"].isin([3, 5]))), **asked)
 
 
 def check_truncated_file(session, files, folder):
@@ -293,6 +304,7 @@ CHECKS = [
     check_killed_executor,
     check_people,
     check_people_who_do_not_meet,
+    check_ids_as_other_types,
     check_truncated_file,
     check_quoted_record,
     check_wrong_schema,

@@ -14,7 +14,8 @@ from graphveil.rows import weights as weights_module
 from graphveil.rows.accumulators import WeightTotals, statistic_for
 from graphveil.rows.encoding import Encoder
 from graphveil.rows.evaluator import Evaluator
-from graphveil.rows.people import Hasher, People
+from graphveil.rows.ids import Hasher
+from graphveil.rows.people import People
 from graphveil.rows.sources import open_source
 from graphveil.rows.weights import RowWeights, WeightEncoder, own_weights
 from graphveil.spec.augmentation import Constant

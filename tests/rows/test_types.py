@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import SourceError
+from graphveil.rows.ids import Hasher
 from graphveil.rows.labels import codes_of
-from graphveil.rows.people import Hasher
 from graphveil.rows.sources import open_source
 
 DOMAIN = gv.Domain(columns=["a"], bounds=(-1, 1))

@@ -67,13 +67,15 @@ class SparkPartitions(Partitions):
         person = None if domain.person is None else numbers[-1]
         self.reading = replace(matched.rename_source_columns(tuple(numbers[: opened.n_features])), person=person)
         self.labels = None if labels is None else replace(labels, column=numbers[-1])
-        self._frame = self._counted = call_sanitized(lambda: _select_columns(frame, wanted, numbers), "opened")
+        rows = self._frame = self._counted = call_sanitized(lambda: _select_columns(frame, wanted, numbers), "opened")
         self._kept = getattr(frame, "is_cached", False)
         if person is not None:
             self._counted = call_sanitized(lambda: _with_exact_ids(self._frame, person), "opened")
             self._frame = call_sanitized(lambda: _bring_together(self._counted, person), "opened")
             self._kept = False  # what the caller keeps is not yet by person
-        self._read = call_sanitized(lambda: _reading_every_column(self._counted), "opened")
+        self._rows, self._ids = (
+            call_sanitized(partial(_reading_every_column, read), "opened") for read in (rows, self._counted)
+        )
         self._n_rows: int | None = None  # once counted
         self._n_people: int | None = None
 
@@ -111,13 +113,13 @@ class SparkPartitions(Partitions):
     def count(self) -> int:
         """Number of rows, counted by Spark itself."""
         if self._n_rows is None:
-            self._n_rows = int(call_sanitized(self._read.count, _COUNTING))
+            self._n_rows = int(call_sanitized(self._rows.count, _COUNTING))
         return self._n_rows
 
     def count_people(self) -> int:
         """Number of different ids, in each group, counted by Spark itself before rows are brought together."""
         if self._n_people is None:
-            ids = self._read.select(self.reading.person)
+            ids = self._ids.select(self.reading.person)
             if self.marks:
                 pick = _picking(replace(self.reading, person=None), str(self.reading.person), self.place, self.marks)
                 ids = self._counted.mapInArrow(pick, ids.schema.add("group", "long"))

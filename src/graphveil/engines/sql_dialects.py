@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from sqlglot import expressions as exp
 
 from graphveil.engines.sql_arithmetic import as_double, case, column, identifier, number
+from graphveil.engines.sql_ids import form_of
 from graphveil.exceptions import InvalidParameter
 
 __all__ = ["DIALECTS", "Column", "Dialect", "dialect_named"]
 
 _NOT_PLAIN_TEXT = ("bpchar", "ENUM")  # what PostgreSQL calls char(n); a type that lists its values
-_ID_BYTES = 256  # as in rows/people.py: a longer id counts as missing
+_ID_BYTES = 256  # as in rows/ids.py: a longer id counts as missing
 _ARGUMENTS = 100  # of a function of PostgreSQL, at most
 
 
@@ -101,10 +102,15 @@ class Dialect:
         """Whose row it is; NULL for nobody's."""
         if source.kind == "integer":
             return column(source.name)
-        plain = column(source.name) if source.kind == "bytes" else self.exact_text(source)
-        length = exp.Anonymous(this="OCTET_LENGTH", expressions=[plain.copy()])
+        plain: exp.Expr = exp.Cast(this=column(source.name), to=exp.DataType.build("text"))
+        if self.text == "collate":
+            plain = exp.Collate(this=plain, expression=identifier("C"))
+        form = form_of(plain)
+        if self.text == "encode":
+            form = exp.Anonymous(this="ENCODE", expressions=[form])
+        length = exp.Anonymous(this="OCTET_LENGTH", expressions=[form.copy()])
         usual = exp.Between(this=length, low=number(1), high=number(_ID_BYTES))
-        return exp.Case(ifs=[exp.If(this=usual, true=plain)])
+        return exp.Case(ifs=[exp.If(this=usual, true=form)])
 
 
 def _read_numeric(name: str) -> exp.Expr:

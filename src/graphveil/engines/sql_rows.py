@@ -30,7 +30,7 @@ _UNDERSTOOD = {
     "columns", "n_features", "bounds", "data_norm", "rows_per_person", "person", "variation", "codebook", "neighbours",
 }  # fmt: skip
 _LABELS = ("text", "integer", "boolean")
-_IDS = ("text", "integer", "bytes")
+_IDS = ("text", "integer")
 _NUMBERS = ("integer", "float", "decimal", "boolean")
 
 Levels = tuple[str, tuple[Level, ...]]  # a column that makes groups, and what its groups are
@@ -142,8 +142,8 @@ def table_of(
     if domain.person is not None and beside is not None:
         if beside.kind not in _IDS:
             raise SourceError(
-                f"The person column {beside.name!r} has type {beside.declared}, for which being the same is not exact: "
-                "use integers, text or bytes."
+                f"The person column {beside.name!r} has type {beside.declared}, which cannot hold ids: use integers or "
+                "text, e.g. by a cast in the query."
             )
         return Table(query, features, person=beside, codebook=codebook, variation=domain.variation)
     if beside is not None and levels is not None:

@@ -259,7 +259,7 @@ def _find_level(text: Any, start: Any, end: Any, levels: Any, level_ends: Any, f
 
 @compiled(
     i8(
-        _BYTES, i8, u1, b1, i4[::1], i8[::1], _BYTES, i8[::1],
+        _BYTES, i8, u1, b1, b1, i4[::1], i8[::1], _BYTES, i8[::1],
         f8[:, ::1], i8[::1], u1[::1], i4[::1], i8[::1], u1[::1], i4[::1],
     )
 )  # fmt: skip
@@ -268,6 +268,7 @@ def read_records(
     start: Any,
     separator: Any,
     comma: Any,
+    is_id: Any,
     slots: Any,
     first_levels: Any,
     levels: Any,
@@ -290,6 +291,8 @@ def read_records(
         Where a record begins.
     separator, comma
         What separates cells, and whether a comma is a decimal point too.
+    is_id
+        Whether the label says whose record it is: that is read from a record with too many cells, too.
     slots : array
         For each column of the file: which column of ``rows`` it is, ``rows.shape[1]`` for the label, -1 for none.
     first_levels, levels, level_ends : arrays
@@ -339,7 +342,8 @@ def read_records(
             continue  # a blank line is a record only where one missing value may be all of it
         if not is_read:
             rows[n_rows] = np.nan
-            n_long, at, label_at = long_before, at_before, label_before
+            n_long, at = long_before, at_before
+            label_at = label_at if is_id else label_before
         if label_ends.size > 0:
             label_ends[n_rows] = label_at
         n_rows += 1

@@ -4,9 +4,9 @@ Guarantee
 ---------
 A record is what a writer of RFC 4180 writes as one, line breaks inside quoted cells included, and becomes a row that
 depends on nothing but its own bytes and the names above it. A cell that is neither a number nor true or false is NaN,
-or, where text is declared, one that is no declared level; and so are cells that are not there, all cells of a record
-that has more than there are names (empty ones aside), and all of one with more than 64 MB. No record raises, none is
-dropped. Proof: ``privacy/proofs/records.md`` (theorem 15).
+or, where text is declared, one that is no declared level; and so are cells that are not there, all cells but the id of
+a record that has more than there are names (empty ones aside), and all of one with more than 64 MB. No record raises,
+none is dropped. Proof: ``privacy/proofs/records.md`` (theorem 15).
 
 The line of names, which is public, says what separates: commas, semicolons or tabs. Where it is not the comma, a comma
 in a number is a decimal point, as spreadsheets write it in most of Europe.
@@ -215,8 +215,8 @@ class _Reader:
         while start < data.size:
             rows = np.empty((most, p))
             start = read_records(
-                data, start, ord(self._separator), self._separator != ",", self._slots, *self._levels,
-                rows, counts, text, ends[1:], places, label, label_ends[1:],
+                data, start, ord(self._separator), self._separator != ",", self._hasher is not None, self._slots,
+                *self._levels, rows, counts, text, ends[1:], places, label, label_ends[1:],
             )  # fmt: skip
             n_rows, n_long = counts.tolist()
             if n_long:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphveil.rows.group_rows import number_groups
+from graphveil.rows.ids import Hasher
 from graphveil.rows.parallel import as_floats
 from graphveil.rows.partitions import PartitionSum, PartitionTask
-from graphveil.rows.ids import Hasher
 from graphveil.rows.people import People
 from graphveil.rows.statistic import Unreleased
 

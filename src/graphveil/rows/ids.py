@@ -47,14 +47,15 @@ __all__ = ["Hasher", "can_be_ids", "draw_points", "write_ids"]
 
 _PRIME = (1 << 61) - 1
 _LONGEST = 256  # bytes of the form of an id; a longer id counts as missing
-_WORDS = 38  # of seven bytes in the longest form, and one for its length
 _NOBODY = (1 << 64) - 1
 _UUID = 16  # bytes
 _SURELY = 19  # digits of an integer that may have more than 63 bits; one of fewer has not
 _MARKS = 24  # bytes that the form of a number may have besides its digits
 _ROOM = _UUID + _LONGEST + _MARKS  # bytes in which a form is written, the number that a UUID may be behind it
 # How types of series that can be ids are called, in small letters; of numpy's own types numpy tells.
-_HOLDS_IDS = re.compile(r"u?int\d+|float64|(decimal|enum|categorical|sparse\[u?int\d+)\b.*|string|str|object|binary", re.S)
+_HOLDS_IDS = re.compile(
+    r"u?int\d+|float64|(decimal|enum|categorical|sparse\[u?int\d+)\b.*|string|str|object|binary", re.S
+)
 _MISSING = ("NoneType", "NAType", "NaTType", "MaskedConstant")  # of Python, pandas and numpy
 _MOST_BITS = 2**13  # of an integer that Python is asked to write as text: more than 2,000 digits
 _UNKNOWN = b"?"  # stands for objects of which nothing says whether two are the same: all of them are one person
@@ -98,7 +99,7 @@ def _is_digit(byte: Any) -> Any:
 
 @njit
 def _is_sign(byte: Any) -> Any:
-    return byte == _PLUS or byte == _MINUS
+    return byte in (_PLUS, _MINUS)
 
 
 @njit
@@ -127,15 +128,15 @@ def _strip(data: Any, start: Any, end: Any) -> Any:
 @njit
 def _has_word(data: Any, start: Any, word: Any) -> Any:
     """Whether bytes begin with this word, in small letters or capitals; ``word`` has letters and colons."""
+    same = True
     for i in range(word.size):
-        if data[start + i] | 32 != word[i]:
-            return False
-    return True
+        same &= data[start + i] | 32 == word[i]
+    return same
 
 
 @njit
 def _read_uuid(data: Any, start: Any, end: Any, room: Any) -> Any:
-    """Whether text is a UUID: 32 digits, with or without its dashes, braces or urn:uuid:. Its bytes begin ``room``."""
+    """Whether text is a UUID: 32 digits, with or without dashes, braces and urn:uuid:. Its bytes begin ``room``."""
     if end - start > _URN.size and _has_word(data, start, _URN):
         start += _URN.size
     start += data[start] == _OPEN
@@ -145,7 +146,7 @@ def _read_uuid(data: Any, start: Any, end: Any, room: Any) -> Any:
     has_dashes, n_digits = end - start == 36, 0
     for i in range(end - start):
         byte = data[start + i]
-        if has_dashes and (i == 8 or i == 13 or i == 18 or i == 23):
+        if has_dashes and i in (8, 13, 18, 23):
             if byte != _MINUS:
                 return False
             continue
@@ -159,12 +160,6 @@ def _read_uuid(data: Any, start: Any, end: Any, room: Any) -> Any:
         room[n_digits // 2] = 16 * before + i8(digit)
         n_digits += 1
     return True
-
-
-@njit
-def _digit(data: Any, whole: Any, n_whole: Any, fraction: Any, k: Any) -> Any:
-    """Digit k of a number whose fraction begins at ``fraction``."""
-    return data[whole + k] if k < n_whole else data[fraction + k - n_whole]
 
 
 @njit
@@ -274,7 +269,7 @@ def _read_form(data: Any, start: Any, end: Any, room: Any, kind: Any) -> Any:
                 kind, start, end = found, _UUID, stop
             elif _is_nan(data, start, end):
                 end = start
-    if start == end and kind != _INTEGER or end - start > _LONGEST:
+    if (start == end and kind != _INTEGER) or end - start > _LONGEST:
         kind = _NONE
     return kind, start, end, sign, value
 
@@ -529,5 +524,5 @@ def _nobodies(count: int) -> "Keys":
 
 def _refusal(kind: str) -> SourceError:
     return SourceError(
-        f"Ids of people cannot be of type {kind}. Give integers, text, bytes or UUIDs; floats only if they have 64 bits."
+        f"Ids of people cannot be of type {kind}. Give integers, text, bytes or UUIDs, or floats if they have 64 bits."
     )
