@@ -104,7 +104,7 @@ def _is_sign(byte: Any) -> Any:
 
 @njit
 def _is_nan(data: Any, start: Any, end: Any) -> Any:
-    """Whether text says that it is no number, as floats are written."""
+    """Whether text is what floats that are missing are written as."""
     start += _is_sign(data[start])
     return end - start == _NAN.size and _has_word(data, start, _NAN)
 
