@@ -431,22 +431,23 @@ def _open_frame(frame: Any, domain: Domain, labels: Labels | None, hasher: Hashe
 
 def _select_wanted(frame: Any, names: list[str], selection: Selection) -> Any:
     """Only wanted columns, where the conversion to Arrow would look at values of the others."""
+    person = None if selection.hasher is None else selection.beside
     if type(frame).__module__.startswith("polars."):
         schema = call_sanitized(lambda: frame.schema, "opened")
-        long = [name for name in selection.wanted if str(schema[name]) in _LONG_INTEGERS]
-        kinds = {name: float if name in selection.features else str for name in long}
+        kinds = {name: float for name in selection.features} | ({} if person is None else {person: str})
+        kinds = {name: kind for name, kind in kinds.items() if str(schema[name]) in _LONG_INTEGERS}
         return call_sanitized(lambda: frame[selection.wanted].cast(kinds), "opened")
     if hasattr(frame, "project"):  # a relation of DuckDB: what is not wanted is not even read
         kinds = call_sanitized(lambda: dict(zip(names, map(str, frame.types), strict=True)), "opened")
-        wanted = ", ".join(_expression(name, kinds[name], name in selection.features) for name in selection.wanted)
+        wanted = ", ".join(_expression(name, kinds[name], name == person) for name in selection.wanted)
         return call_sanitized(lambda: frame.project(wanted), "opened")
     return frame
 
 
-def _expression(name: str, kind: str, is_feature: bool) -> str:
+def _expression(name: str, kind: str, is_person: bool) -> str:
     """A column of a relation; DuckDB would hand over long integers as decimals, some of them with another sign."""
     quoted = '"' + name.replace('"', '""') + '"'
-    other = "double" if is_feature else "varchar"
+    other = "varchar" if is_person else "double"
     return f"cast({quoted} as {other}) as {quoted}" if kind in _LONG_INTEGERS else quoted
 
 
