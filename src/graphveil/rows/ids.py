@@ -180,7 +180,7 @@ def _read_number(data: Any, start: Any, end: Any, room: Any) -> Any:
         i += 1
     n_whole = i - whole
     if i == end and 0 < n_whole < _SURELY:  # nearly every number
-        return _INTEGER, _UUID, u8(negative and value > 0), ~value + u8(1) if negative else value
+        return _INTEGER, _UUID, u8(1) if negative and value > u8(0) else u8(0), ~value + u8(1) if negative else value
     if i < end and data[i] == _POINT:
         i += 1
     fraction = i
@@ -209,10 +209,10 @@ def _read_number(data: Any, start: Any, end: Any, room: Any) -> Any:
         return _INTEGER, _UUID, u8(0), u8(0)
     exponent += n_whole - 1 - first  # that of the first digit
     if last - first - 1 <= exponent < 20:
-        value, fits = u8(0), True
+        value, fits = u8(0), u1(1)
         for k in range(first, first + exponent + 1):
             digit = _digit(data, whole, n_whole, fraction, k) if k < last else u8(0)
-            fits &= value <= (u8(_NOBODY) - digit) // u8(10)
+            fits = fits if value <= (u8(_NOBODY) - digit) // u8(10) else u1(0)
             value = value * u8(10) + digit
         if fits and (not negative or value <= u8(2**63)):
             return _INTEGER, _UUID, u8(negative), ~value + u8(1) if negative else value
@@ -311,7 +311,8 @@ def _hash_ids(data: Any, ends: Any, first: Any, second: Any, out: Any) -> None:
     for i in range(out.shape[0]):
         start, end = _strip(data, ends[i], ends[i + 1])
         if end - start >= 2 * _UUID and _read_uuid(data, start, end, room):
-            kind, start, end, sign, value = _read_form(room, *_strip(room, 0, _UUID), room, _WRITTEN)
+            start, end = _strip(room, 0, _UUID)
+            kind, start, end, sign, value = _read_form(room, start, end, room, _WRITTEN)
         else:
             kind, start, end, sign, value = _read_form(data, start, end, room, _TEXT)
         if kind == _TEXT:
@@ -332,7 +333,8 @@ def _write_forms(data: Any, ends: Any, out: Any, out_ends: Any) -> None:
     for i in range(ends.size - 1):
         start, end = _strip(data, ends[i], ends[i + 1])
         if end - start >= 2 * _UUID and _read_uuid(data, start, end, room):
-            kind, start, end, sign, value = _read_form(room, *_strip(room, 0, _UUID), room, _WRITTEN)
+            start, end = _strip(room, 0, _UUID)
+            kind, start, end, sign, value = _read_form(room, start, end, room, _WRITTEN)
         else:
             kind, start, end, sign, value = _read_form(data, start, end, room, _TEXT)
         if kind == _INTEGER:

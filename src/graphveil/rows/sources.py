@@ -434,9 +434,9 @@ def _select_wanted(frame: Any, names: list[str], selection: Selection) -> Any:
     person = None if selection.hasher is None else selection.beside
     if type(frame).__module__.startswith("polars."):
         schema = call_sanitized(lambda: frame.schema, "opened")
-        kinds = dict.fromkeys(selection.features, float) | ({} if person is None else {person: str})
-        kinds = {name: kind for name, kind in kinds.items() if str(schema[name]) in _LONG_INTEGERS}
-        return call_sanitized(lambda: frame[selection.wanted].cast(kinds), "opened")
+        others: dict[str, type] = dict.fromkeys(selection.features, float) | ({} if person is None else {person: str})
+        others = {name: kind for name, kind in others.items() if str(schema[name]) in _LONG_INTEGERS}
+        return call_sanitized(lambda: frame[selection.wanted].cast(others), "opened")
     if hasattr(frame, "project"):  # a relation of DuckDB: what is not wanted is not even read
         kinds = call_sanitized(lambda: dict(zip(names, map(str, frame.types), strict=True)), "opened")
         wanted = ", ".join(_expression(name, kinds[name], name == person) for name in selection.wanted)
