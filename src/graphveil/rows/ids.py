@@ -209,10 +209,11 @@ def _read_number(data: Any, start: Any, end: Any, room: Any) -> Any:
         return _INTEGER, _UUID, u8(0), u8(0)
     exponent += n_whole - 1 - first  # that of the first digit
     if last - first - 1 <= exponent < 20:
-        value, fits = u8(0), u1(1)
+        value, fits = u8(0), True
         for k in range(first, first + exponent + 1):
             digit = _digit(data, whole, n_whole, fraction, k) if k < last else u8(0)
-            fits = fits if value <= (u8(_NOBODY) - digit) // u8(10) else u1(0)
+            if value > (u8(_NOBODY) - digit) // u8(10):
+                fits = False
             value = value * u8(10) + digit
         if fits and (not negative or value <= u8(2**63)):
             return _INTEGER, _UUID, u8(negative), ~value + u8(1) if negative else value
