@@ -17,9 +17,9 @@ import numpy as np
 from surveys import load
 
 import graphveil as gv
-from graphveil.planning.case import Case
 from graphveil.planning.closed_form import foresee
 from graphveil.planning.rehearsal import rehearse
+from graphveil.spec.case import Case
 
 RESULTS = Path(__file__).parent / "results"
 SETTINGS = [  # people, columns, ε, half the width of the bounds in standard deviations, records a person

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 import graphveil as gv
 from paper import drawing
-from paper.baseline import second_moment
 from paper.files import write
-from paper.mechanism import noisy_second_moment, scaled
+from paper.mechanism import noisy_second_moment, scaled, second_moment
 from paper.runs import Record, Task, collect, generator, noise_seed
 from paper.settings import FIGURE2, SEED, VARIANTS
 

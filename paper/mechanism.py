@@ -1,4 +1,7 @@
-"""The paper's noisy second moment: as its text has it, and as its tables have it."""
+"""The paper's preprocessing, and its mechanism: as its text has it, and as its tables have it."""
+
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +16,11 @@ def scaled(rows: Matrix) -> tuple[Matrix, float]:
     """Rows divided by the largest norm among them, and that norm: the paper's preprocessing, which is not private."""
     longest = float(np.sqrt((rows**2).sum(axis=1).max()))
     return rows / longest, longest
+
+
+def second_moment(rows: Matrix) -> Matrix:
+    """S = X'X/n of rows."""
+    return rows.T @ rows / len(rows)
 
 
 def noisy_second_moment(rows: Matrix, epsilon: float, delta: float, seed: int) -> Matrix:
@@ -30,9 +38,19 @@ def noisy_second_moment(rows: Matrix, epsilon: float, delta: float, seed: int) -
     return made.second_moment
 
 
-def noise_in_the_tables(epsilon: float) -> float:
-    """The ε at which the printed β is the noise that the tables fit: √2 times too much below 1 (ERRATA.md, 3)."""
-    return epsilon / np.sqrt(2) if epsilon < 1 else epsilon
+def as_printed(epsilon: float, delta: float, alpha: float, seed: int) -> dict[str, Any]:
+    """Options of the estimators for rows of norm at most 1: the noise that the tables fit (ERRATA.md, 3)."""
+    return {
+        "epsilon": epsilon,
+        "delta": delta,
+        "alpha": alpha,
+        "mechanism": "paper",
+        "noise_factor": math.sqrt(2) if epsilon < 1 else 1.0,
+        "allow_unproven": True,
+        "data_norm": 1.0,
+        "assume_centered": True,
+        "random_state": seed,
+    }
 
 
 def noise_sd(n: int, epsilon: float, delta: float) -> float:
@@ -41,5 +59,5 @@ def noise_sd(n: int, epsilon: float, delta: float) -> float:
 
 
 def printed_lasso(S: Matrix, alpha: float) -> Matrix:
-    """Step 4 of Algorithm 2 as the tables have it: 1,000 plain iterations, whether they converge or not."""
+    """Step 4 of Algorithm 2 as the tables have it: 1,000 plain iterations, converged or not (ERRATA.md, 4)."""
     return gv.solvers.admm(S, alpha, rho=RHO, tol=None, max_iter=ITERATIONS).precision

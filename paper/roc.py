@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 import graphveil as gv
 from graphveil.exceptions import SolverError
 from paper import drawing
-from paper.baseline import second_moment
 from paper.cells import consensus_network, log_intensities
 from paper.files import write
-from paper.mechanism import noisy_second_moment, printed_lasso, scaled
+from paper.mechanism import noisy_second_moment, printed_lasso, scaled, second_moment
 from paper.runs import Record, Task, collect, generator, noise_seed
 from paper.settings import FIGURE1, FIGURE3, SEED, VARIANTS
 

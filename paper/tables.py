@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,14 @@ from numpy.typing import NDArray
 
 import graphveil as gv
 from graphveil.exceptions import UnboundedProblem
-from paper.baseline import lasso_penalty, ridge_penalty, second_moment
 from paper.files import PUBLISHED, read, write
-from paper.mechanism import noise_in_the_tables, noise_sd, noisy_second_moment, printed_lasso, scaled
+from paper.mechanism import as_printed, noise_sd, noisy_second_moment, printed_lasso, scaled, second_moment
 from paper.runs import Record, Task, collect, generator, noise_seed
 from paper.settings import (
+    FOLDS,
+    ITERATIONS,
     LASSO_GRID,
+    RHO,
     RIDGE_GRID,
     RIDGE_GRID_AS_PRINTED,
     SEED,
@@ -78,19 +81,17 @@ def replicate(task: Task) -> list[Record]:
 
 def _penalties(table: Table, rows: Matrix, key: tuple) -> dict[str, float]:
     """λ of each variant by cross-validation on the raw rows; ours has it for the non-private estimate only."""
+    choose = partial(gv.solvers.choose_alpha, generator("folds", *key).permutation(rows), folds=FOLDS)
     if table is TABLE2:
-        return dict.fromkeys(VARIANTS, lasso_penalty(rows, LASSO_GRID, generator("folds", *key)))
-    return {
-        variant: ridge_penalty(
-            rows, RIDGE_GRID_AS_PRINTED if variant == "as_printed" else RIDGE_GRID, generator("folds", *key)
-        )
-        for variant in VARIANTS
-    }
+        path = partial(gv.solvers.graphical_lasso_path, tol=1e-4)
+        return dict.fromkeys(VARIANTS, choose(LASSO_GRID, path))
+    grids = {"as_printed": RIDGE_GRID_AS_PRINTED, "corrected": RIDGE_GRID, "graphveil": RIDGE_GRID}
+    return {variant: choose(grid, gv.solvers.ridge_precision) for variant, grid in grids.items()}
 
 
 def _printed_ridge(rows, alpha, seed):
     def private(epsilon, delta, _norm):
-        return gv.solvers.ridge_precision(noisy_second_moment(rows, noise_in_the_tables(epsilon), delta, seed), alpha)
+        return gv.PrivateRidgePrecision(**as_printed(epsilon, delta, alpha, seed)).fit(rows).precision_
 
     return gv.solvers.ridge_precision(second_moment(rows), alpha), private
 
@@ -112,7 +113,8 @@ def _our_dense(rows, alpha, seed):
 
 def _printed_lasso(rows, alpha, seed):
     def private(epsilon, delta, _norm):
-        return printed_lasso(noisy_second_moment(rows, noise_in_the_tables(epsilon), delta, seed), alpha)
+        options = as_printed(epsilon, delta, alpha, seed) | {"rho": RHO, "max_iter": ITERATIONS}
+        return gv.PrivateGraphicalLasso(**options).fit(rows).precision_
 
     return printed_lasso(second_moment(rows), alpha), private
 

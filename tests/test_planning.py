@@ -9,9 +9,9 @@ import pytest
 
 import graphveil as gv
 from graphveil.planning import rehearsal
-from graphveil.planning.case import Case
 from graphveil.planning.closed_form import foresee
 from graphveil.planning.rehearsal import _model, _rows, _smaller, rehearse
+from graphveil.spec.case import Case
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
 

@@ -3,8 +3,10 @@
 from abc import abstractmethod
 from typing import Any
 
+from graphveil import _validation
 from graphveil.estimators._mixins import BatchFitMixin, GaussianModelMixin
 from graphveil.exceptions import InvalidParameter
+from graphveil.spec.budget import Budget
 
 __all__ = ["PaperModeEstimator"]
 
@@ -15,6 +17,7 @@ class PaperModeEstimator(BatchFitMixin, GaussianModelMixin):
     alpha: Any
     mechanism: str
     allow_unproven: bool
+    noise_factor: float
 
     @abstractmethod
     def _check_alpha(self) -> Any:
@@ -30,7 +33,12 @@ class PaperModeEstimator(BatchFitMixin, GaussianModelMixin):
                 "centre from columns whose mean is not zero."
             )
         own = {"mechanism": self.mechanism, "allow_unproven": self.allow_unproven}
-        return super()._release_options() | own | {"adaptive": self.mechanism != "paper"}
+        # The paper's noise is proportional to 1/ε.
+        factor = _validation.number("noise_factor", self.noise_factor, "a number of at least 1", 1.0, 1e6)
+        if factor > 1.0 and self.mechanism != "paper":
+            raise InvalidParameter.of("noise_factor", 'the default 1, unless mechanism="paper"', self.noise_factor)
+        budget = Budget(self.epsilon / factor, self.delta)
+        return super()._release_options() | own | {"budget": budget, "adaptive": self.mechanism != "paper"}
 
     def _require_number_alpha(self) -> float:
         """The penalty for a release by the paper's mechanism, which may come from a file."""

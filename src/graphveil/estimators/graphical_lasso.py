@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil import _validation
+from graphveil._typing import Matrix
 from graphveil.estimators._paper_mode import PaperModeEstimator
-from graphveil.exceptions import InvalidParameter
+from graphveil.exceptions import InvalidParameter, SolverError
 from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.edge_intervals import EdgeIntervals
@@ -16,6 +17,7 @@ from graphveil.recovery.network import Network
 from graphveil.released.release import Release
 from graphveil.solvers._admm import admm
 from graphveil.solvers._graphical_lasso import graphical_lasso
+from graphveil.solvers.solution import Solution
 from graphveil.spec.weight import Weight
 
 __all__ = ["PrivateGraphicalLasso"]
@@ -42,8 +44,14 @@ class PrivateGraphicalLasso(PaperModeEstimator):
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
+    noise_factor : float, default 1
+        So many times the noise of ``mechanism="paper"``, for which (``epsilon``/noise_factor, ``delta``) is charged.
+        The paper's tables have √2 times the noise of its text where ε < 1.
     rho, max_iter : float, int
         Parameters of the paper's ADMM, equations 2.7 to 2.9.
+    tol : float > 0, optional
+        By default the paper's ADMM does exactly ``max_iter`` plain iterations, as it did for the paper's tables. With a
+        number it stops where Boyd's residuals are within it.
     bounds, data_norm, assume_centered, rows_per_person, person, weight, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism assumes centred rows.
 
@@ -55,14 +63,11 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         The penalty that was used, of each entry where it was chosen here; in the units of ``alpha``.
     n_iter_ : int
         Sweeps or iterations of the solver.
+    converged_ : bool
+        False where the paper's ADMM has not reached a minimum after ``max_iter`` iterations. Noise can make S
+        indefinite; with a small ``alpha`` no minimum exists then, as in most cells of the paper's Table 2.
     partial_correlations_, location_, n_eff_, release_, privacy_, n_features_in_, feature_names_in_
         As in :class:`~graphveil.PrivatePrecision`.
-
-    Raises
-    ------
-    UnboundedProblem
-        No minimiser exists: noise has made S indefinite, and ``alpha`` is too small. The error names an alpha that is
-        large enough.
 
     Examples
     --------
@@ -85,8 +90,10 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         alpha: Any = "auto",
         mechanism: str = "default",
         allow_unproven: bool = False,
+        noise_factor: float = 1.0,
         rho: float = 1.0,
         max_iter: int = 1000,
+        tol: float | None = None,
         bounds: Any = None,
         data_norm: float | str | None = None,
         assume_centered: bool = False,
@@ -115,14 +122,16 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         self.alpha = alpha
         self.mechanism = mechanism
         self.allow_unproven = allow_unproven
+        self.noise_factor = noise_factor
         self.rho = rho
         self.max_iter = max_iter
+        self.tol = tol
 
     def _estimate(self, release: Release) -> None:
         self._analysis = self._network = None
         if release.event.mechanism == "paper":
             self.alpha_ = self._require_number_alpha()
-            solution = admm(release.second_moment, self.alpha_, rho=self.rho, max_iter=self.max_iter)
+            solution = self._run_algorithm_2(release.second_moment)
             self.location_, self.n_eff_ = release.moment_center, release.n_eff
         else:
             found, alpha = recover(release), self._check_alpha()
@@ -140,7 +149,16 @@ class PrivateGraphicalLasso(PaperModeEstimator):
                     found.covariance, alpha * scale, penalize_diagonal=False, max_iter=self.max_iter
                 )
         self.precision_, self.covariance_ = solution.precision, solution.covariance
-        self.n_iter_ = solution.n_iter
+        self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+
+    def _run_algorithm_2(self, S: Matrix) -> Solution:
+        settings: dict[str, Any] = {"rho": self.rho, "max_iter": self.max_iter}
+        if self.tol is not None:
+            try:
+                return admm(S, self.alpha_, tol=self.tol, **settings)
+            except SolverError:
+                pass  # the last iterate, below
+        return admm(S, self.alpha_, tol=None, **settings)
 
     def edge_intervals(self, level: float = 0.95) -> EdgeIntervals:
         """Intervals of all partial correlations, which account for privacy noise and sampling noise; free.

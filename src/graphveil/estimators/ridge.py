@@ -33,6 +33,9 @@ class PrivateRidgePrecision(PaperModeEstimator):
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
+    noise_factor : float, default 1
+        So many times the noise of ``mechanism="paper"``, for which (``epsilon``/noise_factor, ``delta``) is charged.
+        The paper's tables have √2 times the noise of its text where ε < 1.
     bounds, data_norm, assume_centered, rows_per_person, person, weight, ledger, dataset, key, random_state
         As in :class:`~graphveil.PrivatePrecision`. The paper's mechanism assumes centred rows.
 
@@ -65,6 +68,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
         alpha: float | str = "auto",
         mechanism: str = "default",
         allow_unproven: bool = False,
+        noise_factor: float = 1.0,
         bounds: Any = None,
         data_norm: float | str | None = None,
         assume_centered: bool = False,
@@ -93,6 +97,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
         self.alpha = alpha
         self.mechanism = mechanism
         self.allow_unproven = allow_unproven
+        self.noise_factor = noise_factor
 
     def _check_alpha(self) -> float | str:
         if isinstance(self.alpha, str) and self.alpha == "auto":

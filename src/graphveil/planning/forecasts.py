@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from graphveil import _validation
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
-from graphveil.planning.case import SMALLEST_EPSILON, Case
 from graphveil.planning.closed_form import foresee
 from graphveil.spec.budget import Budget, allows_a_record
+from graphveil.spec.case import SMALLEST_EPSILON, Case
 from graphveil.spec.forecast import LARGEST_EPSILON, SEEN, Forecast, ForecastPoint
 from graphveil.spec.gdp import epsilon_from_mu
 from graphveil.spec.rounding import format_exact

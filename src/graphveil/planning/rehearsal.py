@@ -20,11 +20,11 @@ from graphveil._threads import blas_threads_for
 from graphveil.exceptions import PrivacyWarning
 from graphveil.gate import release
 from graphveil.metrics import partial_correlations, relative_loss, roc_auc
-from graphveil.planning.case import Case
 from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.estimate import recover
 from graphveil.simulate.graphs import small_world_precision
 from graphveil.spec.budget import Budget
+from graphveil.spec.case import Case
 from graphveil.spec.domain import Domain
 from graphveil.spec.forecast import ForecastPoint
 from graphveil.spec.gdp import delta_from_mu

@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from graphveil._tables import list_first
 from graphveil.recovery.column_variances import TOLERATED
+from graphveil.recovery.effective_records import effective_records, records_for
 from graphveil.recovery.unknown_levels import unknown_levels
 from graphveil.released.release import Release
+from graphveil.spec.case import Case
 from graphveil.spec.rounding import format_exact
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ __all__ = [
 ]
 
 _DROWNED = 0.5  # standard deviation of a log variance: it may be anything between a third and three times
+_ENOUGH = 1.5  # effective records per column: with fewer planned, too many releases turn out to have less than one
 _HARDLY_EVER = 0.05  # of records: moments are divided by this share, and so is their noise
 
 
@@ -64,11 +67,14 @@ def low_n_eff_warning(release: Release, found: "Estimate | ClassMoments") -> lis
     p = len(found.covariance)
     if found.n_eff >= p:
         return []
-    # n_eff grows with the square of n where privacy noise dominates.
-    needed = release.n_samples * np.sqrt(2.0 * p / found.n_eff)
+    event = release.event
+    case = Case(max(1, round(release.n_samples)), p, release.budget, event.rows_per_person, neighbours=event.neighbours)
+    # Where these records are worth less than Gaussian ones would be, so will others.
+    needed = records_for(case, _ENOUGH * p * max(1.0, effective_records(case)[0] / found.n_eff))
+    advice = "A larger ε is" if needed is None else f"About {_round_up(needed):,} {event.counted}, or a larger ε, are"
     return [
         f"This release is only as good as n_eff = {found.n_eff:.3g} noise-free records for {p} columns: edges are "
-        f"not reliable at this budget. About {needed:,.0f} records, or a larger ε, are needed."
+        f"not reliable at this budget. {advice} needed."
     ]
 
 
@@ -164,6 +170,11 @@ def _weights_drown(release: Release) -> bool:
 
 def _list_columns(release: Release, which: NDArray[np.bool_]) -> str:
     return list_first([_short(name) for name, wanted in zip(release.column_names, which, strict=True) if wanted])
+
+
+def _round_up(count: int) -> int:
+    step = 10 ** max(len(str(count)) - 2, 0)
+    return -(-count // step) * step
 
 
 def _short(name: str) -> str:

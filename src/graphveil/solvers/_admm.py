@@ -29,6 +29,7 @@ __all__ = ["admm"]
 
 # Boyd et al., section 3.4.1: change rho by 2 when one residual is 10 times the other.
 _IMBALANCE, _FACTOR = 10.0, 2.0
+_TOL = 1e-6
 
 
 def admm(
@@ -39,7 +40,7 @@ def admm(
     penalize_diagonal: bool = True,
     adaptive: bool = False,
     relaxation: float = 1.0,
-    tol: float | None = 1e-6,
+    tol: float | None = _TOL,
     max_iter: int = 2000,
     start: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Solution:
@@ -62,7 +63,8 @@ def admm(
     relaxation : float in (0, 2), default 1
         Over-relaxation; 1 is plain, 1.5 to 1.8 is often faster.
     tol : float > 0 or None
-        Stop by Boyd's residuals with both tolerances equal to ``tol``. None: do exactly ``max_iter`` iterations.
+        Stop by Boyd's residuals with both tolerances equal to ``tol``. None: do exactly ``max_iter`` iterations;
+        ``converged`` of the result says whether the residuals are then within 1e-6.
     max_iter : int
         Most iterations.
     start : (Z, U), optional
@@ -112,7 +114,7 @@ def admm(
         if step.k == max_iter:
             break
     if tol is None:
-        return _solution(step, S, threshold, "the given number of iterations is done")
+        return _solution(step, S, threshold, "the given number of iterations is done", step.has_converged(_TOL))
     raise_if_unbounded(Problem.of(S, penalty, penalize_diagonal), penalty, penalize_diagonal)
     raise NotConverged(
         f"The residuals are above tol = {tol:g} after max_iter = {max_iter} iterations. Raise max_iter or tol, try "
@@ -158,7 +160,7 @@ def _iterate(
             U = U / change
 
 
-def _solution(step: _Step, S: Matrix, threshold: Matrix, reason: str) -> Solution:
+def _solution(step: _Step, S: Matrix, threshold: Matrix, reason: str, converged: bool = True) -> Solution:
     precision, logdet = step.Z, log_determinant(step.Z)
     if logdet is None:
         precision, logdet = step.theta, log_determinant(step.theta)
@@ -170,4 +172,4 @@ def _solution(step: _Step, S: Matrix, threshold: Matrix, reason: str) -> Solutio
     np.fill_diagonal(W, S.diagonal() + threshold.diagonal())
     bound = log_determinant(W)
     gap = np.inf if bound is None else max(objective - bound - len(S), 0.0)
-    return Solution(precision=precision, objective=objective, gap=gap, dual=W, n_iter=step.k, reason=reason)
+    return Solution(precision, objective, gap, W, step.k, reason, converged)

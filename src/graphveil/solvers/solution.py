@@ -32,6 +32,8 @@ class Solution:
         Sweeps over the rows, or iterations.
     reason : str
         Why the solver stopped.
+    converged : bool
+        Whether it stopped near enough to the minimum; only one that did a given number of iterations may not.
     """
 
     precision: Matrix
@@ -40,6 +42,7 @@ class Solution:
     dual: Matrix
     n_iter: int
     reason: str
+    converged: bool = True
 
     def __post_init__(self) -> None:
         self.precision.flags.writeable = False
