@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil._frames import pick_columns, to_numbers
+from graphveil.estimators._safeguards import warn_of_exact_score
 from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import GuaranteeError, InvalidParameter
-from graphveil.gate import release
 from graphveil.metrics import negative_log_likelihood
 from graphveil.released.release import Release
 from graphveil.simulate.samplers import gaussian_rows
@@ -54,7 +54,7 @@ class BatchFitMixin(PrivateEstimator):
         """Release what ``partial_fit`` has collected, estimate from it, and return it: one charge."""
         if self._collection is None:
             raise InvalidParameter("There is nothing to release: call partial_fit or fit first.")
-        made: Release = release(self._collection, **(self._release_options() | {"adaptive": False}))
+        made: Release = self._release_rows(self._collection, **(self._release_options() | {"adaptive": False}))
         self._collection = None
         self.fit_release(made)
         return made
@@ -87,6 +87,7 @@ class GaussianModelMixin(PrivateEstimator):
         """
         check_is_fitted(self, "precision_")
         centred = self._subtract_location(X)
+        warn_of_exact_score(self.release_, len(centred))
         fit = negative_log_likelihood(self.precision_, centred.T @ centred / len(centred))
         return float(-(fit + centred.shape[1] * math.log(2.0 * math.pi)) / 2.0)
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphveil._frames import pick_columns, to_numbers
 from graphveil._html import facts_html
 from graphveil._packages import import_package
+from graphveil.estimators._safeguards import add_up, refuse_search, warn_of_fitted_steps
 from graphveil.exceptions import InvalidParameter
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
@@ -36,8 +37,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
     """Base class of the estimators: everything except the use of the release.
 
     Each call of ``fit`` is one release and one charge. A scaler, an imputer or a selector that was fitted to the
-    same rows before voids the guarantee; so does choosing parameters by looking at them. Cross-validation charges
-    every fold.
+    same rows before voids the guarantee; so does choosing parameters by looking at them. What is noticed of this, and
+    what is not: ``docs/estimators.md``.
     """
 
     precision_: "NDArray[np.float64]"
@@ -88,8 +89,18 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         person, weight : arrays or series, optional
             Whose row each row is, and its survey weight, where ``X`` has no columns of them.
         """
-        made = release(X, person=person, weight=weight, **self._release_options())
-        return self.fit_release(made)
+        return self.fit_release(self._release_rows(X, person=person, weight=weight, **self._release_options()))
+
+    def _release_rows(self, rows: Any, **options: Any) -> Any:
+        """Make the release of a fit, unless it would be one of many that nobody adds up."""
+        if self.random_state is None:
+            if self.ledger is None:
+                refuse_search(options["budget"])
+            warn_of_fitted_steps()
+        self.release_ = made = release(rows, **options)  # kept, should a warning be an error
+        if self.ledger is None and self.random_state is None:
+            add_up(options["domain"], made.event)
+        return made
 
     def fit_release(self, release: Release) -> Self:
         """Estimate from a release that exists already: free.
@@ -101,7 +112,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         require_release("release", release)
         # Before anything can fail: a release that was paid for must not be lost with the estimate.
         self.release_, self.privacy_ = release, release.event
-        for name in ("precision_", "feature_names_in_"):  # of an earlier fit
+        for name in ("precision_", "feature_names_in_", "cv_results_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._estimate(release)
         self.n_features_in_ = len(self.precision_)

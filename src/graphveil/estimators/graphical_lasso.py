@@ -36,11 +36,12 @@ class PrivateGraphicalLasso(PaperModeEstimator):
     ----------
     epsilon, delta : float
         The guarantee, against replacing all rows of one person. There are no defaults: this is your decision.
-    alpha : "auto", "ebic", float > 0 or (p, p) array
+    alpha : "auto", "ebic", float > 0, list of them or (p, p) array
         "auto": penalties in proportion to each entry's noise, with their scale chosen by thinning (cross-validation on
         the release, at no cost). "ebic": the same with the extended BIC, which keeps fewer edges, from two effective
-        records per column on. A number or a matrix: the penalty itself, off the diagonal of the correlation matrix. The
-        paper's mechanism needs a number, in the units of its second moment.
+        records per column on. A number or a matrix: the penalty itself, off the diagonal of the correlation matrix. Of a
+        list of numbers, thinning chooses the best. The paper's mechanism needs a number, in the units of its second
+        moment.
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.
@@ -61,6 +62,9 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         Inverse to each other; the precision matrix has exact zeros.
     alpha_ : float or (p, p) array
         The penalty that was used, of each entry where it was chosen here; in the units of ``alpha``.
+    cv_results_ : dict
+        Of a list of penalties: "alphas", with "mean_test_score" and "std_test_score" over draws of noise, the
+        log-likelihoods that thinning finds.
     n_iter_ : int
         Sweeps or iterations of the solver.
     converged_ : bool
@@ -136,20 +140,23 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         else:
             found, alpha = recover(release), self._check_alpha()
             self.location_, self.n_eff_, self._analysis = found.location, found.n_eff, Analysis(release, found)
-            sd = np.sqrt(found.covariance.diagonal())
-            scale = np.outer(sd, sd)  # from penalties of correlations to those of covariances
             if isinstance(alpha, str):
                 self._network = network = self._analysis.find_network(alpha)
-                penalties = network.penalties / scale
+                penalties = network.penalties / _scale(found.covariance)
                 # Symmetric to the last bit, so that it can be given as alpha.
                 solution, self.alpha_ = network.solution, (penalties + penalties.T) / 2.0
             else:
-                self.alpha_ = alpha
-                solution = graphical_lasso(
-                    found.covariance, alpha * scale, penalize_diagonal=False, max_iter=self.max_iter
-                )
+                self.alpha_ = self._choose_alpha(self._analysis, alpha) if np.ndim(alpha) == 1 else alpha
+                solution = self._fit(found.covariance, self.alpha_)
         self.precision_, self.covariance_ = solution.precision, solution.covariance
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+
+    def _fit(self, covariance: Matrix, alpha: float | Matrix) -> Solution:
+        penalties = alpha * _scale(covariance)
+        return graphical_lasso(covariance, penalties, penalize_diagonal=False, max_iter=self.max_iter)
+
+    def _fit_each(self, covariance: Matrix, alphas: Matrix) -> list[Matrix]:
+        return [self._fit(covariance, alpha).precision for alpha in alphas]
 
     def _run_algorithm_2(self, S: Matrix) -> Solution:
         settings: dict[str, Any] = {"rho": self.rho, "max_iter": self.max_iter}
@@ -186,7 +193,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         return self._analysis.find_intervals(level, self._network)
 
     def _check_alpha(self) -> Any:
-        rule = 'a positive number, a symmetric matrix of numbers ≥ 0, "auto" or "ebic"'
+        rule = 'a positive number, a list of them, a symmetric matrix of numbers ≥ 0, "auto" or "ebic"'
         if isinstance(self.alpha, str):
             if self.alpha not in ("auto", "ebic"):
                 raise InvalidParameter.of("alpha", rule, self.alpha)
@@ -196,4 +203,10 @@ class PrivateGraphicalLasso(PaperModeEstimator):
             if not (np.isfinite(penalty).all() and (penalty >= 0).all() and np.array_equal(penalty, penalty.T)):
                 raise InvalidParameter.of("alpha", rule, "another matrix")
             return penalty
-        return _validation.number("alpha", self.alpha, rule, 0.0, np.inf, open_ends=True)
+        return self._check_penalties(rule)
+
+
+def _scale(covariance: Matrix) -> Matrix:
+    """Factors from penalties of correlations to those of covariances."""
+    sd = np.sqrt(covariance.diagonal())
+    return np.asarray(np.outer(sd, sd))

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from graphveil.estimators._safeguards import warn_of_exact_score
 from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
-from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.class_moments import (
     ONE_ROUND_NORM,
@@ -139,9 +139,10 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         domain, options = domain.resolve(rows.columns, rows.n_features), self._release_options()
         if self._asks_once(domain, rows.count()):
             options["domain"] = replace(domain, data_norm=ONE_ROUND_NORM * domain.radius)
-            return self.fit_release(release(rows, **options, labels=replace(labels, weight=1.0), adaptive=False))
+            options |= {"labels": replace(labels, weight=1.0), "adaptive": False}
+            return self.fit_release(self._release_rows(rows, **options))
         rows, options["domain"] = append_class_indicators(rows, domain, labels)
-        return self.fit_release(release(rows, **options))
+        return self.fit_release(self._release_rows(rows, **options))
 
     def _asks_once(self, domain: Domain, n_samples: int) -> bool:
         """Whether labels are released beside the rows, in one round; from public numbers."""
@@ -204,7 +205,9 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         X : array of shape (n, p)
         y : labels of the rows
         """
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        predicted = self.predict(X)
+        warn_of_exact_score(self.release_, len(predicted))
+        return float(np.mean(predicted == np.asarray(y)))
 
     def _scores(self, X: "ArrayLike") -> "NDArray[np.float64]":
         check_is_fitted(self, "coef_")

@@ -10,9 +10,9 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil._frames import pick_columns, to_numbers
+from graphveil.estimators._safeguards import warn_of_exact_score
 from graphveil.estimators.base import PrivateEstimator
 from graphveil.exceptions import InvalidParameter, warn_caller
-from graphveil.gate import release
 from graphveil.inference.regression import Regression, regression
 from graphveil.ledger.account import LedgerLike
 from graphveil.recovery.estimate import estimate_release
@@ -118,7 +118,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         (names, columns), (_, outcome) = _numeric("X", X, 2), _numeric("y", y, 1)
         if len(columns) != len(outcome):
             raise InvalidParameter("X and y must have the same number of rows.")
-        made = release(
+        made = self._release_rows(
             np.column_stack([columns, outcome]),
             person=person,
             weight=weight,
@@ -156,6 +156,19 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore
         if rows.ndim != 2:
             raise InvalidParameter(f"X must have 2 dimensions (rows, columns), got {rows.ndim}. Reshape your data.")
         return np.asarray(self._check_rows(rows) @ self.coef_ + self.intercept_)
+
+    def score(self, X: "ArrayLike", y: Any, sample_weight: Any = None) -> float:
+        """R² of the prediction for rows. For private rows, it is not private; ``regression_.r_squared`` is.
+
+        Parameters
+        ----------
+        X : array of shape (n, p)
+        y : (n,) array
+        sample_weight : (n,) array, optional
+        """
+        check_is_fitted(self, "coef_")
+        warn_of_exact_score(self.release_, len(X))  # type: ignore[arg-type]
+        return float(super().score(X, y, sample_weight))
 
     def _names(self) -> list[str]:
         check_is_fitted(self, "precision_")

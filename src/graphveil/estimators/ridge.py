@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from graphveil import _validation
+from graphveil._typing import Matrix
 from graphveil.estimators._paper_mode import PaperModeEstimator
 from graphveil.ledger.account import LedgerLike
+from graphveil.recovery.analysis import Analysis
 from graphveil.recovery.estimate import recover
 from graphveil.released.release import Release
 from graphveil.solvers.ridge import ridge_precision
@@ -27,8 +28,8 @@ class PrivateRidgePrecision(PaperModeEstimator):
     ----------
     epsilon, delta : float
         The guarantee, against replacing all rows of one person. There are no defaults: this is your decision.
-    alpha : float > 0 or "auto"
-        The penalty. "auto" is p/``n_eff_``, which is small if there are many more effective records than columns; the
+    alpha : float > 0, list of them or "auto"
+        The penalty. Of several, thinning (cross-validation on the release, at no cost) chooses the best. "auto" is p/``n_eff_``, which is small if there are many more effective records than columns; the
         paper's mechanism needs a number.
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
@@ -45,6 +46,9 @@ class PrivateRidgePrecision(PaperModeEstimator):
         Inverse to each other.
     alpha_ : float
         The penalty that was used.
+    cv_results_ : dict
+        Of a list of penalties: "alphas", with "mean_test_score" and "std_test_score" over draws of noise, the
+        log-likelihoods that thinning finds.
     partial_correlations_, location_, n_eff_, release_, privacy_, n_features_in_, feature_names_in_
         As in :class:`~graphveil.PrivatePrecision`.
 
@@ -65,7 +69,7 @@ class PrivateRidgePrecision(PaperModeEstimator):
         epsilon: float,
         delta: float,
         *,
-        alpha: float | str = "auto",
+        alpha: Any = "auto",
         mechanism: str = "default",
         allow_unproven: bool = False,
         noise_factor: float = 1.0,
@@ -99,10 +103,10 @@ class PrivateRidgePrecision(PaperModeEstimator):
         self.allow_unproven = allow_unproven
         self.noise_factor = noise_factor
 
-    def _check_alpha(self) -> float | str:
+    def _check_alpha(self) -> Any:
         if isinstance(self.alpha, str) and self.alpha == "auto":
             return "auto"
-        return _validation.number("alpha", self.alpha, 'a positive number or "auto"', 0.0, np.inf, open_ends=True)
+        return self._check_penalties('a positive number, a list of them or "auto"')
 
     def _estimate(self, release: Release) -> None:
         if release.event.mechanism == "paper":
@@ -111,9 +115,15 @@ class PrivateRidgePrecision(PaperModeEstimator):
             self.location_, self.n_eff_ = release.moment_center, release.n_eff
         else:
             found, alpha = recover(release), self._check_alpha()
-            self.alpha_ = len(found.precision) / found.n_eff if isinstance(alpha, str) else alpha
-            scale = np.sqrt(np.diag(found.covariance))
-            self.precision_ = ridge_precision(found.correlation, self.alpha_, target=1.0) / np.outer(scale, scale)
+            if isinstance(alpha, str):
+                alpha = len(found.precision) / found.n_eff
+            self.alpha_ = self._choose_alpha(Analysis(release, found), alpha) if np.ndim(alpha) == 1 else alpha
+            (self.precision_,) = self._fit_each(found.covariance, np.array([self.alpha_]))
             self.location_, self.n_eff_ = found.location, found.n_eff
         covariance = np.linalg.inv(self.precision_)
         self.covariance_ = (covariance + covariance.T) / 2.0
+
+    def _fit_each(self, covariance: Matrix, alphas: Matrix) -> Matrix:
+        sd = np.sqrt(covariance.diagonal())
+        scale = np.outer(sd, sd)
+        return np.asarray(ridge_precision(covariance / scale, alphas, target=1.0) / scale)

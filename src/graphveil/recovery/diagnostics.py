@@ -173,7 +173,7 @@ def _list_columns(release: Release, which: NDArray[np.bool_]) -> str:
 
 
 def _round_up(count: int) -> int:
-    step = 10 ** max(len(str(count)) - 2, 0)
+    step: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // step) * step
 
 

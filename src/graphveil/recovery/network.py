@@ -15,7 +15,7 @@ variances of D. With half the information the choice would differ, so thinning i
 independent too, and the first has nearly all information of Y.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -30,7 +30,16 @@ from graphveil.recovery.shrinkage import denoise, refined_trace_sd
 from graphveil.solvers._graphical_lasso import graphical_lasso
 from graphveil.solvers.solution import Solution
 
-__all__ = ["RELIABLE", "Network", "find_network", "network_path", "refit", "repair_diagonal", "with_weak_edges"]
+__all__ = [
+    "RELIABLE",
+    "Network",
+    "find_network",
+    "network_path",
+    "refit",
+    "repair_diagonal",
+    "thinned_losses",
+    "with_weak_edges",
+]
 
 _SCALES = 4.0 * 2.0 ** (-0.5 * np.arange(9.0))  # κ from 4 down to 0.25
 _DRAWS, _ENTRIES = 4, 40_000  # draws of noise: fewer for large matrices, whose losses average over more entries
@@ -49,6 +58,7 @@ _CAUTIOUS = 0.5  # κ of the fit to the denoised matrix
 _MIXTURES = ((0.3, (1.2, 0.85, 0.6)), (0.6, (1.5, 1.1)))
 _SPARSE = (2.8, 2.0, 1.5)  # κ of the fits to the noisy matrix alone
 _UNEVEN = 0.5  # part of G in what is fitted
+_MORE = 1.0 + _UNEVEN**2  # times the variance of the noise
 _EVIDENCE = 1.0  # nats by which another fit must beat that to the denoised matrix: less is the noise of thinning
 _VAGUE = 0.5  # noise of a variance, as a share of it, beyond which correlations with its column may be anything
 _IMPLAUSIBLE = 0.25  # of the denoised variance in some direction; fits that hold have 0.28 or more
@@ -124,13 +134,9 @@ def _fit_few_records(noisy: NoisyCovariance, n_eff: float, generator: np.random.
         if is_positive_definite(fit.solution.covariance - _IMPLAUSIBLE * noisy.denoised)
     }
     losses: dict[tuple[float, float], list[float]] = {name: [] for name in fits}
-    draws, more = _draws(noisy.matrix), 1.0 + _UNEVEN**2  # times the variance of the noise
-    for _ in range(draws):
-        noise = noisy.draw(generator)
-        train, test = noisy.matrix + _UNEVEN * noise, noisy.matrix - noise / _UNEVEN
-        np.fill_diagonal(test, noisy.denoised.diagonal())
-        sd = np.sqrt(more) * noisy.entry_sd
-        for name, fit in _mixed_fits(train, _denoise_again(noisy, train, more), sd, n_eff / more):
+    draws, sd = _draws(noisy.matrix), np.sqrt(_MORE) * noisy.entry_sd
+    for train, denoised, test in _thin_unevenly(noisy, draws, generator):
+        for name, fit in _mixed_fits(train, denoised, sd, n_eff / _MORE):
             if name in losses:
                 losses[name].append(negative_log_likelihood(fit.solution.precision, test))
     means = {name: float(np.mean(values)) for name, values in losses.items() if len(values) == draws}
@@ -141,6 +147,25 @@ def _fit_few_records(noisy: NoisyCovariance, n_eff: float, generator: np.random.
         means[dense] -= _EVIDENCE
     best = fits[min(means, key=means.__getitem__)]
     return replace(best, solution=_solve(best.matrix, best.penalties, best.solution))
+
+
+def thinned_losses(
+    noisy: NoisyCovariance, fits: Callable[[Matrix], Iterable[Matrix]], draws: int, generator: np.random.Generator
+) -> Matrix:
+    """Losses of several fits to the denoised Y + G/2 on Y - 2G: a row for each draw of G."""
+    thinned = _thin_unevenly(noisy, draws, generator)
+    return np.array([[negative_log_likelihood(fit, test) for fit in fits(denoised)] for _, denoised, test in thinned])
+
+
+def _thin_unevenly(
+    noisy: NoisyCovariance, draws: int, generator: np.random.Generator
+) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
+    """Y + G/2, the same denoised, and Y - 2G with the variances that are known already."""
+    for _ in range(draws):
+        noise = noisy.draw(generator)
+        train, test = noisy.matrix + _UNEVEN * noise, noisy.matrix - noise / _UNEVEN
+        np.fill_diagonal(test, noisy.denoised.diagonal())
+        yield train, _denoise_again(noisy, train, _MORE), test
 
 
 def _mixed_fits(
