@@ -1,5 +1,6 @@
 """PrivateGraphicalLasso: penalties that know the noise, the paper's Algorithm 2, and what it refuses."""
 
+import sys
 import warnings
 from contextlib import nullcontext
 
@@ -77,6 +78,24 @@ def test_other_ways_to_choose_the_penalty():
     assert np.count_nonzero(empty.precision_) == 20
 
 
+def test_of_several_penalties_thinning_chooses_on_one_release():
+    model = gv.PrivateGraphicalLasso(**SETTINGS, alpha=np.geomspace(0.003, 0.5, 8), random_state=0).fit(ROWS)
+    found = model.cv_results_
+    assert found["alphas"][found["mean_test_score"].argmax()] == model.alpha_
+    assert found["mean_test_score"].shape == found["std_test_score"].shape == (8,)
+    losses = []
+    for alpha in found["alphas"]:
+        other = gv.PrivateGraphicalLasso(**SETTINGS, alpha=float(alpha)).fit_release(model.release_)
+        losses.append(gv.metrics.kullback_leibler(other.precision_, THETA))
+        if alpha == model.alpha_:
+            np.testing.assert_array_equal(other.precision_, model.precision_)
+    assert losses[found["mean_test_score"].argmax()] < 1.5 * min(losses) < 0.1 * max(losses)
+    # The score is the log-likelihood of new rows, to within the noise of thinning.
+    fresh = gv.simulate.gaussian_rows(THETA, 4000, random_state=9)
+    assert found["mean_test_score"].max() == pytest.approx(model.score(fresh), abs=0.5)
+    assert not hasattr(gv.PrivateGraphicalLasso(**SETTINGS).fit_release(model.release_), "cv_results_")
+
+
 def test_papers_algorithm_2_as_printed():
     """ADMM on S + E with the given λ, ρ; every entry penalised, the diagonal too."""
     options = SETTINGS | {"epsilon": 0.9}
@@ -87,16 +106,23 @@ def test_papers_algorithm_2_as_printed():
     np.testing.assert_allclose(model.precision_, expected.precision, atol=2e-3 * np.abs(expected.precision).max())
 
 
-def test_noise_that_makes_the_papers_problem_unbounded_is_named():
-    options = SETTINGS | {"epsilon": 0.05}
-    model = gv.PrivateGraphicalLasso(**options, alpha=1e-4, mechanism="paper", max_iter=200, random_state=0)
-    with pytest.raises(UnboundedProblem, match="alpha") as caught:
-        model.fit(ROWS[:500])
-    # What was paid for is not lost.
-    rho = np.abs(np.linalg.eigvalsh(model.release_.second_moment)).mean() ** 2
-    options |= {"alpha": 2 * caught.value.safe_alpha, "rho": rho}
-    enough = gv.PrivateGraphicalLasso(**options, mechanism="paper", max_iter=20_000)
-    assert np.isfinite(enough.fit_release(model.release_).precision_).all()
+def test_algorithm_2_stops_after_its_iterations_and_says_whether_it_converged():
+    options = SETTINGS | {"epsilon": 0.05, "mechanism": "paper"}
+    plain = gv.PrivateGraphicalLasso(**options, alpha=1e-4, max_iter=200, random_state=0).fit(ROWS[:500])
+    S = plain.release_.second_moment
+    with pytest.raises(UnboundedProblem, match="alpha") as caught:  # noise left no minimiser
+        gv.solvers.admm(S, 1e-4, tol=1e-6, max_iter=200)
+    expected = gv.solvers.admm(S, 1e-4, tol=None, max_iter=200).precision
+    np.testing.assert_array_equal(plain.precision_, expected)
+    assert (plain.n_iter_, plain.converged_) == (200, False)
+    until = gv.PrivateGraphicalLasso(**options, alpha=1e-4, max_iter=200, tol=1e-6).fit_release(plain.release_)
+    np.testing.assert_array_equal(until.precision_, expected)
+    assert not until.converged_
+    rho = np.abs(np.linalg.eigvalsh(S)).mean() ** 2
+    options |= {"alpha": 2 * caught.value.safe_alpha, "rho": rho, "max_iter": 20_000}
+    enough = gv.PrivateGraphicalLasso(**options, tol=1e-6).fit_release(plain.release_)
+    assert enough.converged_
+    assert enough.n_iter_ < 20_000
 
 
 @pytest.mark.parametrize("cell", [(3, 30, 500, 0.5), (4, 10, 60, 0.1), (3, 5, 200, 1.0), (4, 40, 3000, 1.0)], ids=str)
@@ -132,15 +158,38 @@ def test_hostile_columns_never_crash(kind):
     assert np.linalg.eigvalsh(model.precision_)[0] > 0
 
 
-@pytest.mark.parametrize("alpha", ["aut", -1.0, 0.0, np.nan, [[1.0, 2.0], [3.0, 1.0]], None])
+@pytest.mark.parametrize("alpha", ["aut", -1.0, 0.0, np.nan, [[1.0, 2.0], [3.0, 1.0]], None, [], [0.1, -1.0]])
 def test_wrong_penalties_are_refused_before_anything_is_spent(alpha):
     class Ledger:
         def charge(self, dataset, event):
             raise AssertionError("charged")
 
     model = gv.PrivateGraphicalLasso(**SETTINGS, alpha=alpha, ledger=Ledger(), dataset="d")
-    with pytest.raises(InvalidParameter, match="alpha must be a positive number, a symmetric matrix"):
+    with pytest.raises(InvalidParameter, match="alpha must be a positive number, a list of them, a symmetric matrix"):
         model.fit(ROWS)
+
+
+def test_the_graph_of_significant_edges_is_what_the_intervals_select():
+    model = gv.PrivateGraphicalLasso(**SETTINGS, random_state=0).fit(ROWS)
+    sure = model.edge_intervals().select()
+    names = list(model.to_networkx())
+    graph, fitted = model.to_networkx(significant=True), model.to_networkx()
+    expected = {(a, b) for a, b in fitted.edges if sure[names.index(a), names.index(b)]}
+    assert set(graph.edges) == expected
+    assert list(graph) == names
+    assert len(expected) < fitted.number_of_edges()
+    assert graph.number_of_edges() > model.to_networkx(0.2, significant=True).number_of_edges()
+
+
+def test_the_plot_dots_what_could_be_noise(monkeypatch):
+    model = gv.PrivateGraphicalLasso(**SETTINGS, random_state=0).fit(ROWS)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    drawn = model.plot()._repr_svg_()
+    edges = model.to_networkx().number_of_edges()
+    sure = model.to_networkx(significant=True).number_of_edges()
+    assert drawn.count('class="edge unsure"') == edges - sure + 1  # and in the legend
+    printed = SETTINGS | {"epsilon": 0.9, "mechanism": "paper", "alpha": 0.6, "max_iter": 20}
+    assert "unsure" not in gv.PrivateGraphicalLasso(**printed, random_state=0).fit(ROWS).plot()._repr_svg_()[600:]
 
 
 # ---------------------------------------------------------------------- intervals

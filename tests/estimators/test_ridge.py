@@ -28,6 +28,35 @@ def test_papers_algorithm_1_as_printed():
     assert not model.location_.any()
 
 
+def test_the_noise_of_the_papers_tables_is_root_two_times_that_of_its_text():
+    text, tables = (
+        gv.PrivateRidgePrecision(0.8, 1e-4, alpha=0.05, **PRINTED, noise_factor=factor, random_state=0).fit(ROWS)
+        for factor in (1.0, np.sqrt(2))
+    )
+    for group in ("diagonal", "off_diagonal"):
+        wider, sd = (model.release_.answers[0].sd(group) for model in (tables, text))
+        assert wider == pytest.approx(np.sqrt(2) * sd, rel=1e-5)
+    assert tables.privacy_.budget.epsilon == 0.8 / np.sqrt(2)
+    assert tables.privacy_.mu == pytest.approx(text.privacy_.mu / np.sqrt(2), rel=1e-5)
+    for options in (PRINTED | {"noise_factor": 0.5}, {"data_norm": NORM, "noise_factor": 2.0}):
+        with pytest.raises(InvalidParameter, match="noise_factor must be"):
+            gv.PrivateRidgePrecision(0.8, 1e-4, alpha=0.05, **options).fit(ROWS)
+
+
+def test_of_several_penalties_thinning_chooses_on_one_release():
+    settings = {"epsilon": 1.0, "delta": 1e-6, "data_norm": NORM}
+    model = gv.PrivateRidgePrecision(**settings, alpha=[1e-4, 1e-2, 1.0, 100.0], random_state=0).fit(ROWS)
+    losses = [
+        gv.metrics.kullback_leibler(
+            gv.PrivateRidgePrecision(**settings, alpha=alpha).fit_release(model.release_).precision_, THETA
+        )
+        for alpha in model.cv_results_["alphas"]
+    ]
+    assert losses[model.cv_results_["mean_test_score"].argmax()] < 1.5 * min(losses) < 0.5 * max(losses)
+    with pytest.raises(InvalidParameter, match='alpha must be a number with mechanism="paper"'):
+        gv.PrivateRidgePrecision(0.8, 1e-4, alpha=[0.1, 0.2], **PRINTED).fit(ROWS)
+
+
 def test_papers_calibration_beyond_its_proof_must_be_asked_for():
     with pytest.raises(GuaranteeError, match="allow_unproven"):
         gv.PrivateRidgePrecision(2.0, 1e-4, alpha=0.05, **PRINTED).fit(ROWS)
@@ -59,8 +88,8 @@ def test_the_result_follows_the_units_of_the_columns():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"alpha": 0}, 'alpha must be a positive number or "auto"'),
-        ({"alpha": "much"}, 'alpha must be a positive number or "auto"'),
+        ({"alpha": 0}, 'alpha must be a positive number, a list of them or "auto"'),
+        ({"alpha": "much"}, 'alpha must be a positive number, a list of them or "auto"'),
         ({"mechanism": "papers"}, "mechanism must be"),
         ({"mechanism": "paper", "alpha": 0.1}, "set assume_centered=True"),
         ({"mechanism": "paper", "assume_centered": True}, 'alpha must be a number with mechanism="paper"'),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graphveil as gv
-from paper import agreement, baseline, mechanism, page, settings, tables
+from paper import agreement, mechanism, page, settings, tables
 from paper.files import RESULTS, read
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")  # δ = 1/n, as in the paper
@@ -62,28 +62,8 @@ def test_a_cell_of_table_2_is_a_thousand_plain_iterations():
     reference, private = tables._FITS["table2", "as_printed"](rows, 3e-4, seed=1)
     assert gv.metrics.relative_loss(private(0.1, 1 / 400, None), reference) == pytest.approx(2.52, rel=0.05)
     # Converged it is another matrix: the printed one is nowhere near the minimiser.
-    minimiser = gv.solvers.graphical_lasso(baseline.second_moment(rows), 3e-4).precision
+    minimiser = gv.solvers.graphical_lasso(mechanism.second_moment(rows), 3e-4).precision
     assert gv.metrics.relative_loss(reference, minimiser) > 0.9
-
-
-def test_ridge_penalty_is_the_least_held_out_loss():
-    rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, 8), 60, random_state=0)
-    grid = np.geomspace(1e-4, 1, 9)
-    losses = np.zeros(grid.size)
-    for kept, held_out in baseline._folds(rows, np.random.default_rng(3)):
-        for k, theta in enumerate(gv.solvers.ridge_precision(baseline.second_moment(kept), grid)):
-            losses[k] += gv.metrics.negative_log_likelihood(theta, baseline.second_moment(held_out))
-    assert baseline.ridge_penalty(rows, grid, np.random.default_rng(3)) == grid[losses.argmin()]
-
-
-def test_lasso_penalty_agrees_with_scikit_learn():
-    from sklearn.covariance import GraphicalLassoCV
-
-    rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, 8), 500, random_state=0)
-    grid = np.geomspace(0.5, 1e-3, 20)
-    ours = baseline.lasso_penalty(rows, grid, np.random.default_rng(3))
-    theirs = GraphicalLassoCV(alphas=grid, assume_centered=True, cv=5).fit(rows).alpha_
-    assert abs(np.log(ours / theirs)) < np.log(4)  # other folds, an unpenalised diagonal: near, not equal
 
 
 def test_noise_is_the_printed_beta():

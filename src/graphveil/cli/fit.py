@@ -52,16 +52,19 @@ def fit(
         model = _fit(found, method, alpha)
         network = collect_network(model, found, by_level=by_level)
         kind.write(network, output)
-    edges = len(network.edges)
+    unsure = sum(edge.get("could_be_noise", False) for edge in network.edges)
+    edges = len(network.edges) - unsure
     facts: dict[str, Any] = {
         "network": str(output),
         "variables": len(network.names),
         "edges": edges,
+        "could_be_noise": unsure,
         "n_eff": network.n_eff,
         "cautions": cautions,
     }
     worth = f"as good as {network.n_eff:,.0f} noise-free records"
-    said = [f"{edges} edges between {len(network.names)} variables, {worth}: {output}"]
+    pairs = f"{edges} edges" + (f", and {unsure} pairs whose edge could be noise," if unsure else "")
+    said = [f"{pairs} between {len(network.names)} variables, {worth}: {output}"]
     if network.edges and not any("lower" in edge for edge in network.edges):
         said.append("Without intervals: any of these edges could be noise.")
     said += map(one_line, facts["cautions"])  # they name columns

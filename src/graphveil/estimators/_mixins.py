@@ -70,6 +70,29 @@ class BatchFitMixin(PrivateEstimator):
 class GaussianModelMixin(PrivateEstimator):
     """What one Gaussian with the fitted mean and precision matrix is good for."""
 
+    def get_precision(self) -> "NDArray[np.float64]":
+        """``precision_``, as scikit-learn's covariance estimators return it."""
+        check_is_fitted(self, "precision_")
+        return self.precision_
+
+    def error_norm(
+        self, comp_cov: "ArrayLike", norm: str = "frobenius", scaling: bool = True, squared: bool = True
+    ) -> float:
+        """Distance of ``covariance_`` from a public covariance matrix, as scikit-learn defines it.
+
+        Parameters
+        ----------
+        comp_cov : array of shape (p, p)
+        norm : {"frobenius", "spectral"}
+        scaling : bool, default True
+            Divide by the number of columns.
+        squared : bool, default True
+        """
+        from sklearn.covariance import EmpiricalCovariance
+
+        check_is_fitted(self, "precision_")
+        return float(EmpiricalCovariance.error_norm(self, comp_cov, norm=norm, scaling=scaling, squared=squared))
+
     def mahalanobis(self, X: "ArrayLike") -> "NDArray[np.float64]":
         """Squared Mahalanobis distances of rows from ``location_``. The rows are yours; the result is not private."""
         check_is_fitted(self, "precision_")

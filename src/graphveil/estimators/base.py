@@ -128,7 +128,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             )
         facts = [
             ("guarantee", self.release_.guarantee),
-            ("records", f"{self.release_.n_samples:,}, as good as {self.n_eff_:,.0f} without noise"),
+            (self.release_.event.counted, f"{self.release_.n_samples:,}, as good as {self.n_eff_:,.0f} without noise"),
         ]
         return facts_html(name, [*facts, *self._edge_facts()])
 
@@ -136,13 +136,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _edge_facts(self) -> list[tuple[str, str]]:
-        """How many edges there are, and the strongest."""
+        """How many pairs the fit joins, by edges or by noise, and the strongest."""
         names, weights = self._associations()
         weights = np.triu(weights, 1)
         order = np.argsort(-np.abs(weights), axis=None)[: min(_STRONGEST, np.count_nonzero(weights))]
         pairs = zip(*np.unravel_index(order, weights.shape), strict=True)
         strongest = [(f"{names[i]} — {names[j]}", f"{weights[i, j]:+.2f}") for i, j in pairs]
-        return [("edges", f"{np.count_nonzero(weights)} between {len(names)} variables"), *strongest]
+        return [("joined pairs", f"{np.count_nonzero(weights)} of {len(names)} variables"), *strongest]
 
     def _domain(self) -> Domain:
         return Domain(

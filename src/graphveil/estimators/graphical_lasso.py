@@ -1,11 +1,12 @@
 """The network: a graphical lasso on a release, and the paper's Algorithm 2."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil import _validation
+from graphveil._network_plot import Panel, common_places, plot_networks
 from graphveil._typing import Matrix
 from graphveil.estimators._paper_mode import PaperModeEstimator
 from graphveil.exceptions import InvalidParameter, SolverError
@@ -19,6 +20,9 @@ from graphveil.solvers._admm import admm
 from graphveil.solvers._graphical_lasso import graphical_lasso
 from graphveil.solvers.solution import Solution
 from graphveil.spec.weight import Weight
+
+if TYPE_CHECKING:
+    import networkx
 
 __all__ = ["PrivateGraphicalLasso"]
 
@@ -39,8 +43,8 @@ class PrivateGraphicalLasso(PaperModeEstimator):
     alpha : "auto", "ebic", float > 0, list of them or (p, p) array
         "auto": penalties in proportion to each entry's noise, with their scale chosen by thinning (cross-validation on
         the release, at no cost). "ebic": the same with the extended BIC, which keeps fewer edges, from two effective
-        records per column on. A number or a matrix: the penalty itself, off the diagonal of the correlation matrix. Of a
-        list of numbers, thinning chooses the best. The paper's mechanism needs a number, in the units of its second
+        records per column on. A number or a matrix: the penalty itself, off the diagonal of the correlation matrix. Of
+        a list of numbers, thinning chooses the best. The paper's mechanism needs a number, in the units of its second
         moment.
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
@@ -191,6 +195,28 @@ class PrivateGraphicalLasso(PaperModeEstimator):
         if self._analysis is None:
             raise InvalidParameter('Intervals need mechanism="default": the paper\'s noise is not denoised.')
         return self._analysis.find_intervals(level, self._network)
+
+    def to_networkx(self, threshold: float = 0.0, *, significant: bool = False) -> "networkx.Graph":
+        """Graph of the pairs whose partial correlation exceeds ``threshold`` in absolute value (needs networkx).
+
+        A category of three levels or more is one node, and its edges have strengths without a sign. With
+        ``significant=True`` only edges that are unlikely to be noise: those of ``edge_intervals().select()``.
+        """
+        graph = super().to_networkx(threshold)
+        if significant:
+            sure, place = self.edge_intervals().select(), {name: k for k, name in enumerate(graph)}
+            graph.remove_edges_from([(a, b) for a, b in graph.edges if not sure[place[a], place[b]]])
+        return graph
+
+    def plot(self) -> Any:
+        """The network, edges that could be noise dotted: a matplotlib figure, or SVG without matplotlib."""
+        names, weights = self._associations()
+        unsure = joint = None
+        if self._analysis is not None:
+            intervals = self.edge_intervals()
+            unsure, joint = ~intervals.select(), None if intervals.df is None else intervals.df > 1
+        np.fill_diagonal(weights, 0.0)
+        return plot_networks(names, [Panel("", weights, unsure, joint=joint)], common_places([weights]))
 
     def _check_alpha(self) -> Any:
         rule = 'a positive number, a list of them, a symmetric matrix of numbers ≥ 0, "auto" or "ebic"'

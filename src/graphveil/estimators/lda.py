@@ -146,7 +146,7 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
 
     def _asks_once(self, domain: Domain, n_samples: int) -> bool:
         """Whether labels are released beside the rows, in one round; from public numbers."""
-        if domain.gaps or domain.wants_scores:  # only adaptive rounds can release these
+        if domain.gaps or domain.wants_scores or not n_samples:  # only adaptive rounds can release these, or refuse
             return False
         columns, mu = domain.require_n_features() + len(self.classes) - 1, Budget(self.epsilon, self.delta).mu
         facts = (columns, n_samples, RowGrid.of(domain, None), domain.radius, mu, self.rows_per_person)

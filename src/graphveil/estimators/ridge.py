@@ -29,8 +29,9 @@ class PrivateRidgePrecision(PaperModeEstimator):
     epsilon, delta : float
         The guarantee, against replacing all rows of one person. There are no defaults: this is your decision.
     alpha : float > 0, list of them or "auto"
-        The penalty. Of several, thinning (cross-validation on the release, at no cost) chooses the best. "auto" is p/``n_eff_``, which is small if there are many more effective records than columns; the
-        paper's mechanism needs a number.
+        The penalty. Of several, thinning (cross-validation on the release, at no cost) chooses the best. "auto" is
+        p/``n_eff_``, which is small if there are many more effective records than columns; the paper's mechanism needs
+        a number.
     mechanism : {"default", "paper"}
     allow_unproven : bool, default False
         Let ``mechanism="paper"`` run at ε > 1, where its calibration has no proof; the exact guarantee is charged.

@@ -77,7 +77,7 @@ class History(tuple[Entry, ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        head = ("no.", "time (UTC)", "epsilon", "delta", "mu", "rounds", "rows", "key", "release")
+        head = ("no.", "time (UTC)", "epsilon", "delta", "mu", "rounds", "counted", "key", "release")
         rows = [head, *((str(place), *_cells(entry)) for place, entry in enumerate(self, 1))]
         widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
         return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
@@ -100,4 +100,5 @@ def _cells(entry: Entry) -> tuple[str, ...]:
 def _format_count(event: ReleaseEvent) -> str:
     if event.n_samples is None:
         return "secret, in groups" if event.groups else "secret"
-    return f"{event.n_samples} in groups" if event.groups else str(event.n_samples)
+    counted = f"{event.n_samples} {event.counted}"
+    return f"{counted} in groups" if event.groups else counted

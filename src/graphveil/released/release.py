@@ -233,7 +233,8 @@ class Release(NoisyMoments):
         return hash(self._content)
 
     def __repr__(self) -> str:
-        return f"<Release of {self.domain.n_features} columns, {self._about}{self.n_samples} rows: {self.guarantee}>"
+        counted = f"{self._about}{self.n_samples} {self.event.counted}"
+        return f"<Release of {self.domain.n_features} columns, {counted}: {self.guarantee}>"
 
     @property
     def _about(self) -> str:
