@@ -1,4 +1,4 @@
-"""What happens when estimators meet scikit-learn's tools: nothing is spent silently (the table of docs/estimators.md)."""
+"""Estimators among scikit-learn's tools: nothing is spent silently. The table of docs/estimators.md, line by line."""
 
 import copy
 import pickle
@@ -80,12 +80,12 @@ def test_a_ledger_charges_every_fit_of_a_search_and_its_scores_are_warned_about(
     with pytest.warns(PrivacyWarning, match="exact number that no guarantee covers"):
         GridSearchCV(ledgered(ledger), GRID, cv=3).fit(ROWS)
     assert ledger.charges == 7
-    with gv.Ledger.create(tmp_path / "ledger.db") as real:
-        real.add_dataset("people", gv.Budget(2.0, 1e-6))
-        with pytest.raises(BudgetExceeded), warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)
-            GridSearchCV(ledgered(real), GRID, cv=3, error_score="raise").fit(ROWS)
-        assert len(real.history("people")) == 3
+    real = gv.Ledger(tmp_path / "ledger.db")
+    real.create("people", gv.Budget(2.0, 1e-6))
+    search = GridSearchCV(ledgered(real), GRID, cv=3, error_score="raise")
+    with pytest.raises(BudgetExceeded), pytest.warns(PrivacyWarning):
+        search.fit(ROWS)
+    assert len(real.history("people")) == 3
 
 
 def test_simulations_are_searched_in_peace():
@@ -111,7 +111,7 @@ def test_the_total_of_several_fits_is_said_at_the_second_the_fourth_and_so_on():
 
 
 def test_ordinary_use_is_left_in_peace():
-    """Two tables with other bounds, fits of one release, a ledger, simulations: no warning, each of which is an error."""
+    """Two tables with other bounds, fits of one release, a ledger, simulations: a warning would be an error here."""
     first = network().fit(ROWS)
     network(bounds=(-9, 9)).fit(ROWS + 1.0)
     for alpha in GRID["alpha"]:
@@ -206,10 +206,10 @@ def test_rows_of_another_kind_are_refused_before_anything_is_spent(rows, says):
     ledger = Ledger()
     with pytest.raises(GraphveilError, match=says):
         ledgered(ledger).fit(rows)
+    labels = np.zeros(rows.shape[0] if hasattr(rows, "shape") else len(rows), dtype=int)
+    classifier = gv.PrivateLDA(1.0, 1e-6, classes=[0, 1], bounds=(-8, 8), ledger=ledger, dataset="people")
     with pytest.raises(GraphveilError):
-        gv.PrivateLDA(1.0, 1e-6, classes=[0, 1], bounds=(-8, 8), ledger=ledger, dataset="people").fit(
-            rows, np.zeros(rows.shape[0] if hasattr(rows, "shape") else 20, dtype=int)
-        )
+        classifier.fit(rows, labels)
     assert ledger.charges == 0
 
 

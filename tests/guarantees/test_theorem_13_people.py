@@ -172,6 +172,7 @@ def test_release_by_person_says_so_and_hides_the_number_of_rows():
         # As a number of its own: the same digits may stand inside of a checksum or a noisy number.
         assert not re.search(rf"(?<![0-9a-f.]){len(rows)}(?![0-9a-f.])", text)
     assert made.event.eta >= collision_probability(500)
+    assert repr(made).startswith("<Release of 3 columns, 500 people: ")
 
 
 def test_millions_of_people_are_not_too_many():

@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import stat
+from dataclasses import replace
 
 import pytest
 from sklearn.base import clone
@@ -115,6 +116,16 @@ def test_estimators_charge_and_keep_keys(url):
     again = clone(model).fit(rows)
     assert first.release_ == again.release_
     assert [entry.key for entry in ledger.history("people")] == ["fit"]
+
+
+def test_people_are_called_people(url):
+    ledger = opened(url)
+    ledger.create("visits", WHOLE)
+    ledger.charge("people", event(0.25))
+    ledger.charge("visits", replace(event(0.25), by_person=True))
+    for name, counted in (("people", "100 records "), ("visits", "100 people ")):
+        head, line = str(ledger.history(name)).splitlines()
+        assert line[head.index("counted") :].startswith(counted)
 
 
 def test_history_and_export_are_tables_and_json(url):

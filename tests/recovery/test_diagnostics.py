@@ -1,5 +1,6 @@
 """What Python warns of is what the report and the command line say, each once and in the same words."""
 
+import re
 import warnings
 
 import numpy as np
@@ -30,6 +31,25 @@ def heard(function):
         warnings.simplefilter("always")
         result = function()
     return result, [str(one.message) for one in said if issubclass(one.category, PrivacyWarning)]
+
+
+@pytest.mark.parametrize(("p", "epsilon"), [(33, 1.0), (60, 0.5)])
+def test_the_records_that_are_said_to_be_needed_are_needed(p, epsilon):
+    """From one record on: it said 9, then with 9 records 73, and so on."""
+    rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, p), 10_000, random_state=0)
+    asked = {"domain": gv.Domain(bounds=(-5, 5)), "budget": gv.Budget(epsilon, 1e-6), "random_state": 0}
+
+    def needed(n):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            gv.recover(gv.release(rows[:n], **asked))
+        found = [re.search(r"About ([\d,]+) records, or a larger ε, are needed", str(each.message)) for each in caught]
+        return [int(match[1].replace(",", "")) for match in found if match]
+
+    (enough,) = needed(1)
+    assert needed(enough) == []
+    (still,) = needed(int(0.8 * enough))
+    assert still == pytest.approx(enough, rel=0.15)
 
 
 def test_collinear_columns_are_warned_of_once():

@@ -1,5 +1,7 @@
 """The tables as printed are the paper's, cell by cell; the other two are what they claim to be."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,17 @@ def test_a_few_replications_of_table_1_come_out_as_committed(model, n):
     )
     assert agreement.agrees(row | {"mean": str(np.mean(found))})
     assert abs(np.mean(found) - float(row["mean"])) < 3 * float(row["sd"]) / np.sqrt(3)
+
+
+@pytest.mark.parametrize("table", [1, 2])
+def test_the_pages_scripts_make_a_cell_of_each_table(table, capsys):
+    script = re.findall(r"```python\n(.*?)```", page.PAGE.read_text(), re.DOTALL)[table - 1]
+    assert "paper_model" in script
+    assert "import paper" not in script
+    exec(script, {})
+    said = re.fullmatch(r"Table (\d), .*: (.+)\. The paper: (.+)\n", capsys.readouterr().out)
+    assert said[1] == str(table)
+    assert float(said[2]) == pytest.approx(float(said[3]), rel=agreement.CLOSE)
 
 
 def test_a_cell_of_table_2_is_a_thousand_plain_iterations():

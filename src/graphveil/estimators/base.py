@@ -120,6 +120,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
             self.feature_names_in_ = np.array(release.columns[: self.n_features_in_], dtype=object)
         return self
 
+    def __sklearn_clone__(self) -> Self:
+        made: Self = super().__sklearn_clone__()
+        made.ledger = self.ledger  # its copy in memory would begin from zero
+        return made
+
     def _repr_html_(self) -> str:
         name = type(self).__name__
         if not hasattr(self, "precision_"):
