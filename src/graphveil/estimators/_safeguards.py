@@ -1,32 +1,22 @@
-"""What estimators notice about the code that calls them: releases that nobody adds up, and steps that saw the rows.
+"""What estimators notice about the code that calls them: searches, steps that saw the rows, exact scores.
 
-Nothing about the rows is kept. Releases without a ledger are counted by their public domain, in this process only; a
-search or a pipeline is recognised by scikit-learn's frames on the call stack. A transformer that was fitted elsewhere
-leaves no trace and is not noticed.
+A search or a pipeline is recognised by scikit-learn's frames on the call stack; nothing about the rows is kept. A
+transformer that was fitted elsewhere leaves no trace and is not noticed.
 """
 
 import sys
-from collections import defaultdict
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 from graphveil.exceptions import GuaranteeError, PrivacyWarning, warn_caller
-from graphveil.privacy.composition import Balance, compute_spent
+from graphveil.ledger.without_ledger import INSTEAD
 from graphveil.released.release import Release
 from graphveil.spec.budget import Budget
-from graphveil.spec.domain import Domain
-from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.gdp import epsilon_from_mu
 from graphveil.spec.rounding import format_exact, format_round_up
 
-__all__ = ["add_up", "forget_releases", "refuse_search", "warn_of_exact_score", "warn_of_fitted_steps"]
-
-_INSTEAD = (
-    "One release can be fitted as often as you like, for free (fit_release, or several penalties as alpha=[…]); a "
-    "ledger adds up releases and refuses those beyond its budget."
-)
-_released: dict[str, list[ReleaseEvent]] = defaultdict(list)  # without a ledger, by domain
+__all__ = ["refuse_search", "warn_of_exact_score", "warn_of_fitted_steps"]
 
 
 def refuse_search(budget: Budget) -> None:
@@ -38,7 +28,7 @@ def refuse_search(budget: Budget) -> None:
     raise GuaranteeError(
         "A search or cross-validation without a ledger was refused, and nothing was spent: every one of its fits would "
         f"be a release of its own (ten at ({epsilon}, {delta}) are ({ten}, {delta})-differentially private together), "
-        f"and its scores exact numbers of the rows. {_INSTEAD} For a simulation, set random_state."
+        f"and its scores exact numbers of the rows. {INSTEAD} For a simulation, set random_state."
     )
 
 
@@ -57,29 +47,6 @@ def warn_of_fitted_steps() -> None:
                 "privately, or transform by public numbers, for example in a FunctionTransformer.",
                 PrivacyWarning,
             )
-
-
-def add_up(domain: Domain, event: ReleaseEvent) -> None:
-    """Count a release without a ledger; warn of the total at the second, fourth, eighth … with the same domain."""
-    events = _released[domain.to_json()]
-    events.append(event)
-    if len(events) < 2 or len(events) & (len(events) - 1):
-        return
-    balance = Balance()
-    for each in events:
-        balance = balance.plus(each)
-    total = compute_spent(balance, event.budget)
-    warn_caller(
-        f"{len(events)} releases with these bounds were made in this process without a ledger. If they are of the same "
-        f"people, they are ({format_round_up(total.epsilon, 3)}, {format_exact(total.delta)})-differentially private "
-        f"together. {_INSTEAD}",
-        PrivacyWarning,
-    )
-
-
-def forget_releases() -> None:
-    """Start counting anew."""
-    _released.clear()
 
 
 def warn_of_exact_score(release: Release, n_rows: int) -> None:

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from graphveil._frames import pick_columns, to_numbers
 from graphveil._html import facts_html
 from graphveil._packages import import_package
-from graphveil.estimators._safeguards import add_up, refuse_search, warn_of_fitted_steps
+from graphveil.estimators._safeguards import refuse_search, warn_of_fitted_steps
 from graphveil.exceptions import InvalidParameter
 from graphveil.gate import release
 from graphveil.ledger.account import LedgerLike
+from graphveil.ledger.without_ledger import add_up
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.associations import association_strengths
 from graphveil.released.grouped import require_release
