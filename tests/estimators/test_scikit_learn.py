@@ -20,7 +20,7 @@ import graphveil as gv
 from graphveil.exceptions import BudgetExceeded, GraphveilError, GuaranteeError, PrivacyWarning
 
 THETA = gv.simulate.paper_model(3, 5)
-ROWS = gv.simulate.gaussian_rows(THETA, 3000, random_state=0)
+ROWS = gv.simulate.gaussian_rows(THETA, 20_000, random_state=0)
 GRID = {"alpha": [0.01, 0.1]}
 
 
@@ -137,8 +137,8 @@ def test_a_score_of_as_many_rows_as_were_fitted_is_warned_about():
         model.score(ROWS)
     model.score(ROWS[:100])
     network(random_state=0).fit(ROWS).score(ROWS)
-    y = ROWS @ np.ones(5)
-    line = gv.PrivateLinearRegression(1.0, 1e-6, bounds=(-8, 8), outcome_bounds=(-30, 30)).fit(ROWS, y)
+    y = ROWS[:, 0] + np.random.default_rng(1).normal(size=len(ROWS))
+    line = gv.PrivateLinearRegression(1.0, 1e-6, bounds=(-8, 8), outcome_bounds=(-10, 10)).fit(ROWS, y)
     classes = gv.PrivateLDA(1.0, 1e-6, classes=[False, True], bounds=(-8, 8)).fit(ROWS, y > 0)
     for other, truth in ((line, y), (classes, y > 0)):
         with pytest.warns(PrivacyWarning, match="exact number that no guarantee covers"):
