@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from graphveil import _validation
-from graphveil._network_plot import Panel, common_places, plot_networks
+from graphveil._network_plot import Panel, plot_networks
 from graphveil._typing import Matrix
 from graphveil.estimators._paper_mode import PaperModeEstimator
 from graphveil.exceptions import InvalidParameter, SolverError
@@ -216,7 +216,7 @@ class PrivateGraphicalLasso(PaperModeEstimator):
             intervals = self.edge_intervals()
             unsure, joint = ~intervals.select(), None if intervals.df is None else intervals.df > 1
         np.fill_diagonal(weights, 0.0)
-        return plot_networks(names, [Panel("", weights, unsure, joint=joint)], common_places([weights]))
+        return plot_networks(names, [Panel("", weights, unsure, joint=joint)])
 
     def _check_alpha(self) -> Any:
         rule = 'a positive number, a list of them, a symmetric matrix of numbers ≥ 0, "auto" or "ebic"'
