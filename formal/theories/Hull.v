@@ -101,7 +101,7 @@ Lemma rows_added T (A : {set T}) (f : T -> I -> R) (m : nat) (N : R) :
 Proof.
 move=> Am N0 fN; pose w t : R := (t \in A)%:R.
 have wm : \sum_t w t <= m%:R.
-  rewrite -natr_sum ler_nat; apply: leq_trans Am; rewrite -sum1_card big_mkcond /=.
+  rewrite -natr_sum ler_nat; apply: leq_trans Am; rewrite -sum1_card [X in (_ <= X)%N]big_mkcond /=.
   by apply: leq_sum => t _; case: (t \in A).
 apply: le_trans (person_added (fun t => ler0n _ _) wm N0 fN); rewrite le_eqVlt; apply/orP; left; apply/eqP/eq_sq => i.
 rewrite (bigID (mem A)) /= addrK big_mkcond; apply: eq_bigr => t _; rewrite /w /=.
