@@ -51,8 +51,9 @@ apply: (@le_trans _ _ (\sum_(t in A) B)).
   rewrite -(ler_pmul2l (ltr0Sn R 1)) normrM.
   apply: (@le_trans _ _ (k t i ^+ 2 + k t j ^+ 2)); last by rewrite mulr_natl mulr2n ler_add.
   rewrite -[k t i ^+ 2]real_normK ?num_real // -[k t j ^+ 2]real_normK ?num_real // -subr_ge0.
-  by have -> : forall a b : R, a ^+ 2 + b ^+ 2 - 2%:R * (a * b) = (a - b) ^+ 2 by move=> a b; ring.
-by rewrite sumr_const -mulr_natl; apply: ler_wpmul2r => //; rewrite ler_nat.
+  have square (a b : R) : a ^+ 2 + b ^+ 2 - 2%:R * (a * b) = (a - b) ^+ 2 by ring.
+  by rewrite square sqr_ge0.
+by rewrite sumr_const -[B *+ _]mulr_natl; apply: ler_wpmul2r => //; rewrite ler_nat.
 Qed.
 End Rounding.
 
