@@ -97,3 +97,8 @@ Definition sign (there : bool) : Z := if there then 1 else -1.
 Definition sign_pair n (there : 'I_n -> bool) (ij : 'I_n * 'I_n) : Z :=
   if (ij.1 < ij.2)%N then sign (there ij.1) * sign (there ij.2) else 0.
 
+
+(* Survey weights: a person's rows enter sums with weights u, their own are v, at most W; the total has two coordinates. *)
+Definition weighed (T : finType) (W : Z) (u v : T -> Z) := forall t, [/\ 0 <= u t, #|T|%:R * u t <= v t & v t <= W].
+Definition total (T : finType) (W : Z) (u v : T -> Z) (second : bool) : Z :=
+  if second then 3%:R * \sum_t u t * (W - v t) else W * \sum_t u t.
