@@ -65,6 +65,35 @@ Definition with_trace p D d : Z := @without_trace p D d + (\sum_i D i i) ^+ 2.
 Definition moment p (T : finType) (z : T -> appended p) i j : Z := \sum_t (z t).1 i * (z t).1 j.
 Definition cross p (T : finType) (z : T -> appended p) i : Z := \sum_t (z t).1 i * (z t).2.
 
+Section Moments.
+Variables (p : nat) (row_square constant : Z) (bound : Z -> Z).
+
+(* An encoded row, and a row of a person that its weight w, of W, has shortened; what is appended too. *)
+Definition encoded (z : appended p) := square z.1 <= row_square /\ z.2 = constant.
+Definition shortened W w (z : appended p) :=
+  W * square z.1 <= row_square * w /\ W * z.2 ^+ 2 <= constant ^+ 2 * w.
+
+Definition moments_rows_replaced := forall (n m : nat) (B : {set 'I_n}) (x y : 'I_n -> appended p),
+  (#|B| <= m)%N -> (forall t, encoded (x t)) -> (forall t, encoded (y t)) -> (forall t, t \notin B -> x t = y t) ->
+  with_trace (fun i j => moment x i j - moment y i j) (fun i => cross x i - cross y i) <= bound (Z.of_nat m).
+
+Definition moments_rows_added := forall (n m : nat) (B : {set 'I_n}) (x : 'I_n -> appended p),
+  (#|B| <= m)%N -> (forall t, encoded (x t)) ->
+  without_trace (fun i j => moment x i j - \sum_(t | t \notin B) (x t).1 i * (x t).1 j)
+                (fun i => cross x i - \sum_(t | t \notin B) (x t).1 i * (x t).2) <= bound (Z.of_nat m).
+
+Definition moments_person_replaced := forall (S T : finType) (v : S -> Z) (w : T -> Z)
+    (x : S -> appended p) (y : T -> appended p) W (rest : 'I_p -> 'I_p -> Z) (rest' : 'I_p -> Z),
+  0 < W -> weighs v W -> weighs w W -> (forall s, shortened W (v s) (x s)) -> (forall t, shortened W (w t) (y t)) ->
+  with_trace (fun i j => (rest i j + moment x i j) - (rest i j + moment y i j))
+             (fun i => (rest' i + cross x i) - (rest' i + cross y i)) <= bound 1.
+
+Definition moments_person_added := forall (T : finType) (w : T -> Z) (x : T -> appended p) W
+    (rest : 'I_p -> 'I_p -> Z) (rest' : 'I_p -> Z),
+  0 < W -> weighs w W -> (forall t, shortened W (w t) (x t)) ->
+  without_trace (fun i j => (rest i j + moment x i j) - rest i j) (fun i => (rest' i + cross x i) - rest' i) <= bound 1.
+End Moments.
+
 (* ------------------------------------------------------------------ columns *)
 Definition clip (low high x : Z) : Z := Num.max low (Num.min high x).
 

@@ -99,4 +99,103 @@ Lemma moments_added : \sum_s square (x s).1 + \sum_s (x s).2 ^+ 2 <= P ->
   without_trace (moment x) (cross x) <= P ^+ 2.
 Proof. by move=> xP; rewrite triangle //; apply: (@Moments.added _ _ _ (fun s => (x s).1) (fun s => (x s).2)). Qed.
 End Core.
+
+Let ext D D' d d' : (forall i j, D i j = D' i j) -> (forall i, d i = d' i) ->
+  @without_trace p D d = without_trace D' d' /\ @with_trace p D d = with_trace D' d'.
+Proof.
+move=> DD dd; have E : @without_trace p D d = without_trace D' d'.
+  rewrite /without_trace; congr (_ + _ + _).
+  - by apply: eq_bigr => i _; rewrite DD.
+  - by congr (_ * _); apply: eq_bigr => i _; apply: eq_bigr => j _; rewrite DD.
+  - by congr (_ * _); apply: eq_bigr => i _; rewrite dd.
+by split=> //; rewrite /with_trace E; congr (_ + _ ^+ 2); apply: eq_bigr => i _; rewrite DD.
+Qed.
+
+Section Bounds.
+Variables row_square constant : Z.
+Hypothesis row_square_ge0 : 0 <= row_square.
+
+(* The rows of a set, and nothing in place of all others. *)
+Let only n (B : {set 'I_n}) (x : 'I_n -> appended p) t : appended p := if t \in B then x t else (fun=> 0, 0).
+
+Let sum_only n (B : {set 'I_n}) (x : 'I_n -> appended p) (F : appended p -> Z) : F (fun=> 0, 0) = 0 ->
+  \sum_t F (only B x t) = \sum_(t in B) F (x t).
+Proof. by move=> F0; rewrite [RHS]big_mkcond; apply: eq_bigr => t _; rewrite /only; case: (t \in B). Qed.
+
+Let square0 : square (fun _ : 'I_p => 0 : Z) = 0.
+Proof. by rewrite /square big1 // => i _; rewrite expr0n. Qed.
+
+Let at_most n m (B : {set 'I_n}) (x : 'I_n -> appended p) : (#|B| <= m)%N ->
+  (forall t, encoded row_square constant (x t)) ->
+  \sum_t square (only B x t).1 <= Z.of_nat m * row_square /\ \sum_t (only B x t).2 ^+ 2 <= Z.of_nat m * constant ^+ 2.
+Proof.
+move=> Bm ex; have few (F : 'I_n -> Z) D : 0 <= D -> (forall t, F t <= D) -> \sum_(t in B) F t <= Z.of_nat m * D.
+  move=> D0 FD; apply: (@le_trans _ _ (\sum_(t in B) D)); first exact: ler_sum.
+  by rewrite sumr_const -[D *+ _]mulr_natl -natZ; apply: ler_wpmul2r => //; rewrite ler_nat.
+rewrite (sum_only B x (F := fun z => square z.1)) ?(sum_only B x (F := fun z => z.2 ^+ 2)) ?expr0n ?square0 //.
+by split; apply: few => [|t]; rewrite ?sqr_ge0 //; case: (ex t) => // _ ->.
+Qed.
+
+Lemma rows_replaced : moments_rows_replaced p row_square constant (Formulas.moment_square (row_square + constant ^+ 2)).
+Proof.
+move=> n m B x y Bm ex ey xy; have [xP xC] := at_most Bm ex; have [yP yC] := at_most Bm ey.
+have -> : Formulas.moment_square (row_square + constant ^+ 2) (Z.of_nat m)
+        = 2%:R * (Z.of_nat m * row_square + Z.of_nat m * constant ^+ 2) ^+ 2.
+  by rewrite /Formulas.moment_square powE [2%:R]natZ -mulrDr.
+apply: le_trans (moments_replaced xP yP xC yC).
+have same (F : appended p -> Z) : F (fun=> 0, 0) = 0 ->
+    \sum_t F (x t) - \sum_t F (y t) = \sum_t F (only B x t) - \sum_t F (only B y t).
+  move=> F0; rewrite -!sumrB; apply: eq_bigr => t _; rewrite /only.
+  by case: (boolP (t \in B)) => // tB; rewrite xy // F0 !subrr.
+rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: (proj2 (ext _ _)) => [i j|i].
+  by apply: (same (fun z => z.1 i * z.1 j)); rewrite mulr0.
+by apply: (same (fun z => z.1 i * z.2)); rewrite mulr0.
+Qed.
+
+Lemma rows_added : moments_rows_added p row_square constant (Formulas.added_moment_square (row_square + constant ^+ 2)).
+Proof.
+move=> n m B x Bm ex; have [xP xC] := at_most Bm ex.
+have -> : Formulas.added_moment_square (row_square + constant ^+ 2) (Z.of_nat m)
+        = (Z.of_nat m * row_square + Z.of_nat m * constant ^+ 2) ^+ 2.
+  by rewrite /Formulas.added_moment_square powE -mulrDr.
+apply: le_trans (moments_added (ler_add xP xC)).
+have same (F : appended p -> Z) : F (fun=> 0, 0) = 0 ->
+    \sum_t F (x t) - \sum_(t | t \notin B) F (x t) = \sum_t F (only B x t).
+  by move=> F0; rewrite sum_only // (bigID (mem B)) /= addrK.
+rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: (proj1 (ext _ _)) => [i j|i].
+  by apply: (same (fun z => z.1 i * z.1 j)); rewrite mulr0.
+by apply: (same (fun z => z.1 i * z.2)); rewrite mulr0.
+Qed.
+
+Let fits (T : finType) (w : T -> Z) (x : T -> appended p) W : 0 < W -> weighs w W ->
+  (forall t, shortened row_square constant W (w t) (x t)) ->
+  \sum_t square (x t).1 <= row_square /\ \sum_t (x t).2 ^+ 2 <= constant ^+ 2.
+Proof.
+move=> W0 [w0 wW] xW.
+have fit (F : T -> Z) D : 0 <= D -> (forall t, W * F t <= D * w t) -> \sum_t F t <= D.
+  move=> D0 FD; rewrite -(ler_pmul2l W0) mulr_sumr; apply: (@le_trans _ _ (\sum_t D * w t)); first exact: ler_sum.
+  by rewrite -mulr_sumr mulrC; apply: ler_wpmul2r.
+by split; apply: fit => [|t]; rewrite ?sqr_ge0 //; case: (xW t).
+Qed.
+
+Lemma person_replaced :
+  moments_person_replaced p row_square constant (Formulas.moment_square (row_square + constant ^+ 2)).
+Proof.
+move=> S T v w x y W rest rest' W0 vW wW xv yw; have [xP xC] := fits W0 vW xv; have [yP yC] := fits W0 wW yw.
+have -> : Formulas.moment_square (row_square + constant ^+ 2) 1 = 2%:R * (row_square + constant ^+ 2) ^+ 2.
+  by rewrite /Formulas.moment_square powE [2%:R]natZ Z.mul_1_l.
+apply: le_trans (moments_replaced xP yP xC yC).
+by rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: (proj2 (ext _ _)) => *; rewrite opprD addrACA subrr add0r.
+Qed.
+
+Lemma person_added :
+  moments_person_added p row_square constant (Formulas.added_moment_square (row_square + constant ^+ 2)).
+Proof.
+move=> T w x W rest rest' W0 wW xw; have [xP xC] := fits W0 wW xw.
+have -> : Formulas.added_moment_square (row_square + constant ^+ 2) 1 = (row_square + constant ^+ 2) ^+ 2.
+  by rewrite /Formulas.added_moment_square powE Z.mul_1_l.
+apply: le_trans (moments_added (ler_add xP xC)).
+by rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: (proj1 (ext _ _)) => *; rewrite addrAC subrr add0r.
+Qed.
+End Bounds.
 End Moments.
