@@ -1,107 +1,205 @@
-(* What is checked, in full: definitions and statements; every proof refers to another file.
-
-   Rows are integers, as rows/encoding.py makes them; sums, windows and weights are integers too. Distances are squared, so
-   that there is no root. The bounds are the formulas of Formulas.v, which stand for the functions of
-   privacy/sensitivity.py: formal/answers.json compares them. `T` and `S` are finite sets, which number rows. *)
+(* What is checked: every statement in full, in the words of Definitions.v and with the bounds of Formulas.v; every proof
+   refers to another file. The bounds stand for the functions of graphveil/privacy/sensitivity.py, squared. *)
 From Coq Require Import ZArith.
 From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp Require Import ring zify ssrZ.
-From Graphveil Require Formulas Vectors Hull Moments Columns Weights Rounding Shares Integers.
+From mathcomp Require Import ssrZ.
+From Graphveil Require Formulas Vectors Hull Moments Weights Rounding Shares Integers Released.
+From Graphveil Require Import Definitions.
 Import Order.Theory GRing.Theory Num.Theory.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 Local Open Scope ring_scope.
 
-(* ================================================================== definitions *)
-Definition row p := 'I_p -> Z.
-Definition square (I : finType) (x : I -> Z) : Z := \sum_i x i ^+ 2.
-Definition distance (I : finType) (x y : I -> Z) : Z := \sum_i (x i - y i) ^+ 2.
-(* The list of all columns' numbers, in which form the formulas are given them. *)
-Definition listed n (x : 'I_n -> Z) : seq Z := [seq x j | j <- enum 'I_n].
+(* ================================================================== moments: theorems 1, 2, 8, 13 and 14 *)
+(* Rows with a constant appended (0: without), the corner left out, the trace released. Of labels the columns are part of
+   the row, `row_square` is `total_square`, and the constant is 0. *)
+Theorem moments_of_rows_replaced p row_square constant : 0 <= row_square ->
+  moments_rows_replaced p row_square constant (Formulas.moment_square (row_square + constant ^+ 2)).
+Proof. exact: Released.rows_moments_replaced. Qed.
 
-(* ------------------------------------------------------------------ who differs from whom *)
-Section Neighbours.
-Variables (A : Type) (I : finType).
-Variable f : A -> I -> Z.      (* what a row adds to the answer *)
-Variable valid : A -> Prop.    (* what is known of a row *)
-Variable bound : Z -> Z.       (* the square of the sensitivity, for so many rows of a person *)
+Theorem moments_of_person_replaced p row_square constant : 0 <= row_square ->
+  moments_person_replaced p row_square constant (Formulas.moment_square (row_square + constant ^+ 2)).
+Proof. exact: Released.person_moments_replaced. Qed.
 
-(* n rows, of which those in a set of at most m are replaced. *)
-Definition rows_replaced := forall (n m : nat) (B : {set 'I_n}) (x y : 'I_n -> A),
-  (#|B| <= m)%N -> (forall t, valid (x t)) -> (forall t, valid (y t)) -> (forall t, t \notin B -> x t = y t) ->
-  distance (fun i => \sum_t f (x t) i) (fun i => \sum_t f (y t) i) <= bound (Z.of_nat m).
+Theorem moments_of_rows_added p row_square constant : 0 <= row_square ->
+  moments_rows_added p row_square constant (Formulas.added_moment_square (row_square + constant ^+ 2)).
+Proof. exact: Released.rows_moments_added. Qed.
 
-(* n rows, of which those in a set of at most m are taken away. *)
-Definition rows_added := forall (n m : nat) (B : {set 'I_n}) (x : 'I_n -> A),
-  (#|B| <= m)%N -> (forall t, valid (x t)) ->
-  distance (fun i => \sum_t f (x t) i) (fun i => \sum_(t | t \notin B) f (x t) i) <= bound (Z.of_nat m).
+Theorem moments_of_person_added p row_square constant : 0 <= row_square ->
+  moments_person_added p row_square constant (Formulas.added_moment_square (row_square + constant ^+ 2)).
+Proof. exact: Released.person_moments_added. Qed.
 
-(* All rows of one person, any number of them, with weights that add up to at most W; `rest` is what all others add. *)
-Definition weighs (T : finType) (w : T -> Z) (W : Z) := (forall t, 0 <= w t) /\ \sum_t w t <= W.
+(* The bound is attained by two orthogonal rows without the trace; with the trace, one row against none attains it too. *)
+Theorem moments_attained (B : Z) :
+  Moments.frobenius (fun i j => Moments.products (Moments.axis B ord0) i j - Moments.products (Moments.axis B ord_max) i j)
+    (fun=> 0) = 2%:R * (B ^+ 2) ^+ 2.
+Proof. exact: Released.attained. Qed.
 
-Definition person_replaced := forall (S T : finType) (v : S -> Z) (w : T -> Z) (x : S -> A) (y : T -> A) W (rest : I -> Z),
-  weighs v W -> weighs w W -> (forall s, valid (x s)) -> (forall t, valid (y t)) ->
-  distance (fun i => rest i + \sum_s v s * f (x s) i) (fun i => rest i + \sum_t w t * f (y t) i) <= W ^+ 2 * bound 1.
+Theorem trace_is_not_free (B : Z) :
+  Moments.with_trace (Moments.products (Moments.axis B ord0)) (fun=> 0) = 2%:R * (B ^+ 2) ^+ 2.
+Proof. exact: Released.trace_costs. Qed.
 
-Definition person_added := forall (T : finType) (w : T -> Z) (x : T -> A) W (rest : I -> Z),
-  weighs w W -> (forall t, valid (x t)) ->
-  distance (fun i => rest i + \sum_t w t * f (x t) i) rest <= W ^+ 2 * bound 1.
-End Neighbours.
-
-(* ------------------------------------------------------------------ moments *)
-(* A row with a number appended: a constant, or what a person's weight has made of it; 0 where nothing is. Of labels the
-   ones and zeros are columns. *)
-Definition appended p := (row p * Z)%type.
-Definition length p (z : appended p) : Z := square z.1 + z.2 ^+ 2.
-
-(* Squared length of the released vector in units of its noise: entries on the diagonal, entries above it (twice, because
-   their noise is smaller by the root of 2), products with what is appended (alike), and the trace. *)
-Definition without_trace p (D : 'I_p -> 'I_p -> Z) (d : 'I_p -> Z) : Z :=
-  \sum_i D i i ^+ 2 + 2%:R * (\sum_i \sum_(j | (i < j)%N) D i j ^+ 2) + 2%:R * \sum_i d i ^+ 2.
-Definition with_trace p D d : Z := @without_trace p D d + (\sum_i D i i) ^+ 2.
-
-Definition moment p (T : finType) (z : T -> appended p) i j : Z := \sum_t (z t).1 i * (z t).1 j.
-Definition cross p (T : finType) (z : T -> appended p) i : Z := \sum_t (z t).1 i * (z t).2.
-
-(* ------------------------------------------------------------------ columns *)
-Definition clip (low high x : Z) : Z := Num.max low (Num.min high x).
-
+(* ================================================================== columns: theorems 10, 13 and 14 *)
 Section Columns.
-Variables (p c : nat) (which : 'I_c -> 'I_p).       (* the columns that are asked for *)
-Variables (low high : row p) (weight : 'I_c -> Z).
+Variables (p c : nat) (which : 'I_c -> 'I_p) (low high : row p) (weight : 'I_c -> Z).
 Variables (centre : row p) (reach : 'I_c -> Z) (row_square : Z).
+Hypothesis given : columns_given which weight row_square.
+Hypothesis window : window_given low high.
+Let in_ball := in_ball row_square : row p -> Prop.
+Let widths := listed (widths which low high).
+Let weights := listed weight.
 
-Definition in_ball (k : row p) := square k <= row_square.
-Definition clipped (k : row p) j : Z := clip (low j) (high j) (k j).
+Theorem means_of_rows_replaced :
+  rows_replaced (mean which low high weight) in_ball (Formulas.mean_square widths weights row_square).
+Proof. exact: Integers.means_rows_replaced. Qed.
 
-Definition mean (k : row p) j : Z := weight j * clipped k (which j).
-Definition mean_from_origin (k : row p) j : Z := mean k j - mean (fun=> 0) j.
-Definition mean_about_centre (k : row p) j : Z := weight j * (clipped k (which j) - centre (which j)).
-Definition square_about_centre (k : row p) j : Z := weight j * (clipped k (which j) - centre (which j)) ^+ 2.
+Theorem means_of_person_replaced :
+  person_replaced (mean_from_origin which low high weight) in_ball (Formulas.mean_square widths weights row_square).
+Proof. exact: Integers.means_person_replaced. Qed.
 
-(* The assumptions of a query about columns, all public. *)
-Definition columns_given := [/\ injective which, forall j, 0 <= weight j & 0 <= row_square].
-Definition window_given := forall j, low j <= high j.
-Definition centre_given := (forall j, low j <= centre j <= high j) /\
-  forall j, high (which j) - centre (which j) <= reach j /\ centre (which j) - low (which j) <= reach j.
+Hypothesis centred : centre_given which low high centre reach.
+Let reaches := listed reach.
+Let about := listed centre.
 
-Definition widths j := high (which j) - low (which j).
+Theorem means_of_rows_added :
+  rows_added (mean_about_centre which low high weight centre) in_ball
+    (Formulas.added_mean_square reaches weights about row_square).
+Proof. exact: Integers.means_rows_added. Qed.
+
+Theorem means_of_person_added :
+  person_added (mean_about_centre which low high weight centre) in_ball
+    (Formulas.added_mean_square reaches weights about row_square).
+Proof. exact: Integers.means_person_added. Qed.
+
+Theorem squares_of_rows_replaced :
+  rows_replaced (square_about_centre which low high weight centre) in_ball
+    (Formulas.square_square reaches weights about row_square).
+Proof. exact: Integers.squares_rows_replaced. Qed.
+
+Theorem squares_of_person_replaced :
+  person_replaced (square_about_centre which low high weight centre) in_ball
+    (Formulas.square_square reaches weights about row_square).
+Proof. exact: Integers.squares_person_replaced. Qed.
+
+Theorem squares_of_rows_added :
+  rows_added (square_about_centre which low high weight centre) in_ball
+    (Formulas.added_square_square reaches weights about row_square).
+Proof. exact: Integers.squares_rows_added. Qed.
+
+Theorem squares_of_person_added :
+  person_added (square_about_centre which low high weight centre) in_ball
+    (Formulas.added_square_square reaches weights about row_square).
+Proof. exact: Integers.squares_person_added. Qed.
 End Columns.
 
-(* A row counts in at most one of the cells of each block; signs say which values are there. *)
-Definition cells (J I : finType) := J -> option I.
-Definition count (J I : finType) (cell : cells J I) (ji : J * I) : Z := if cell ji.1 == Some ji.2 then 1 else 0.
-Definition sign (there : bool) : Z := if there then 1 else -1.
-Definition sign_pair n (there : 'I_n -> bool) (ij : 'I_n * 'I_n) : Z :=
-  if (ij.1 < ij.2)%N then sign (there ij.1) * sign (there ij.2) else 0.
+(* ------------------------------------------------------------------ counts: a row is in at most one cell of each block *)
+Theorem histogram_of_rows_replaced (bins : finType) :
+  rows_replaced (@count [finType of unit] bins) (@anything _) Formulas.histogram_square.
+Proof. exact: Released.histogram_rows_replaced. Qed.
 
-(* ================================================================== statements *)
-(* ------------------------------------------------------------------ theorems 1, 2, 8, 13: moments, with their trace *)
-Theorem moments_rows_replaced p (n m : nat) (B : {set 'I_n}) (x y : 'I_n -> appended p) row_square constant :
-  (#|B| <= m)%N -> (forall t, t \notin B -> x t = y t) ->
-  (forall t, square (x t).1 <= row_square /\ square (y t).1 <= row_square) ->
-  (forall t, (x t).2 = constant /\ (y t).2 = constant) -> 0 <= row_square ->
-  with_trace (fun i j => moment x i j - moment y i j) (fun i => cross x i - cross y i)
-    <= Formulas.moment_square (row_square + constant ^+ 2) (Z.of_nat m).
-Proof. exact: Integers.moments_rows_replaced. Qed.
+Theorem histogram_of_person_replaced (bins : finType) :
+  person_replaced (@count [finType of unit] bins) (@anything _) Formulas.histogram_square.
+Proof. exact: Released.histogram_person_replaced. Qed.
+
+Theorem histogram_of_rows_added (bins : finType) :
+  rows_added (@count [finType of unit] bins) (@anything _) Formulas.added_count_square.
+Proof. exact: Released.histogram_rows_added. Qed.
+
+Theorem histogram_of_person_added (bins : finType) :
+  person_added (@count [finType of unit] bins) (@anything _) Formulas.added_count_square.
+Proof. exact: Released.histogram_person_added. Qed.
+
+Section Cells.
+Variables (columns levels : nat) (numbers : finType).
+Let cells := @count [finType of 'I_columns * 'I_levels] numbers.
+
+Theorem cells_of_rows_replaced :
+  rows_replaced cells (@anything _) (Formulas.cell_square (Z.of_nat columns) (Z.of_nat levels)).
+Proof. exact: Released.cells_rows_replaced. Qed.
+
+Theorem cells_of_person_replaced :
+  person_replaced cells (@anything _) (Formulas.cell_square (Z.of_nat columns) (Z.of_nat levels)).
+Proof. exact: Released.cells_person_replaced. Qed.
+
+Theorem cells_of_rows_added :
+  rows_added cells (@anything _) (Formulas.added_cell_square (Z.of_nat columns) (Z.of_nat levels)).
+Proof. exact: Released.cells_rows_added. Qed.
+
+Theorem cells_of_person_added :
+  person_added cells (@anything _) (Formulas.added_cell_square (Z.of_nat columns) (Z.of_nat levels)).
+Proof. exact: Released.cells_person_added. Qed.
+End Cells.
+
+(* ------------------------------------------------------------------ signs: which values are there, and a sign for the row *)
+Theorem signs_of_rows_replaced columns :
+  rows_replaced (@sign_pair columns.+1) (@anything _) (Formulas.sign_square (Z.of_nat columns)).
+Proof. exact: Released.signs_rows_replaced. Qed.
+
+Theorem signs_of_person_replaced columns :
+  person_replaced (@sign_pair columns.+1) (@anything _) (Formulas.sign_square (Z.of_nat columns)).
+Proof. exact: Released.signs_person_replaced. Qed.
+
+(* ================================================================== two ids taken for one: theorem 13 *)
+(* The rows of several people that are weighed as those of one are a person like any other: whatever `person_replaced` says
+   holds when such a person is replaced by another one, of one id or of several. *)
+Theorem merged_people_replaced (A : Type) (I : finType) (f : A -> I -> Z) valid bound :
+  person_replaced f valid bound ->
+  forall (S S' T T' : finType) (v : S -> Z) (v' : S' -> Z) (w : T -> Z) (w' : T' -> Z)
+    (x : S -> A) (x' : S' -> A) (y : T -> A) (y' : T' -> A) W (rest : I -> Z),
+  (forall s, 0 <= v s) -> (forall s, 0 <= v' s) -> \sum_s v s + \sum_s v' s <= W ->
+  (forall t, 0 <= w t) -> (forall t, 0 <= w' t) -> \sum_t w t + \sum_t w' t <= W ->
+  (forall s, valid (x s)) -> (forall s, valid (x' s)) -> (forall t, valid (y t)) -> (forall t, valid (y' t)) ->
+  distance (fun i => rest i + (\sum_s v s * f (x s) i + \sum_s v' s * f (x' s) i))
+           (fun i => rest i + (\sum_t w t * f (y t) i + \sum_t w' t * f (y' t) i)) <= W ^+ 2 * bound 1.
+Proof. exact: Released.merged_people_replaced. Qed.
+
+(* ================================================================== survey weights: theorem 18 *)
+Theorem total_of_person_replaced (S T : finType) (u v : S -> Z) (u' v' : T -> Z) W :
+  0 <= W -> weighed W u v -> weighed W u' v' ->
+  distance (total W u v) (total W u' v') <= W ^+ 4 * Formulas.weight_square 1.
+Proof. exact: Released.total_replaced. Qed.
+
+Theorem total_of_person_added (T : finType) (u v : T -> Z) W :
+  0 <= W -> weighed W u v -> square (total W u v) <= W ^+ 4 * Formulas.weight_square 1.
+Proof. exact: Released.total_added. Qed.
+
+(* ================================================================== integer rows: theorem 5 *)
+(* Numbers z, of norm at most one step more than the radius root - q/2 - 2 of `RowGrid.of_ball`, where root and q are the
+   integer roots of the room and of p, become numbers k that are at most a half away from them (here twice, so that no half
+   is needed): k is in the ball. The spare step is for the rounding of floats. *)
+Theorem rounded_row_in_ball (R : realDomainType) p (z k : 'I_p -> R) (room root q : nat) :
+  (root ^ 2 <= room)%N -> (p < q.+1 ^ 2)%N -> (q %/ 2 + 2 <= root)%N ->
+  \sum_j z j ^+ 2 <= (root - q %/ 2 - 2).+1%:R ^+ 2 -> (forall j, `|2%:R * k j - 2%:R * z j| <= 1) ->
+  \sum_j k j ^+ 2 <= room%:R.
+Proof. exact: Released.rounded_row_in_ball. Qed.
+
+(* With bounds alone every coordinate is at most `levels`. *)
+Theorem boxed_row_in_ball p (k : row p) (levels : Z) :
+  (forall j, `|k j| <= levels) -> square k <= Z.of_nat p * levels ^+ 2.
+Proof. exact: Released.boxed_row_in_ball. Qed.
+
+Theorem box_fits room p : 0 <= room -> 0 < p -> p * Formulas.box_levels room p ^+ 2 <= room.
+Proof. exact: Released.box_fits. Qed.
+
+(* The loop that follows: every step takes something off every coordinate that is not 0, so it ends with a row in the ball. *)
+Theorem shortening_ends (I : finType) (step : (I -> int) -> I -> int) (most : nat) (k : I -> int) :
+  (forall k i, (`|step k i| <= `|k i|.-1)%N) ->
+  exists2 n, (n <= \max_i `|k i|)%N & (\sum_i `|iter n step k i| ^ 2 <= most)%N.
+Proof. exact: Rounding.shortened. Qed.
+
+(* Any part of a sum of products over n rows; 2^13 rows of squared length 2^40 stay within the 2^53 of a float. *)
+Theorem partial_sums_are_exact (T : finType) (A : {set T}) p (k : T -> row p) (n : nat) (B : Z) i j :
+  (#|A| <= n)%N -> (forall t, square (k t) <= B) -> 0 <= B -> `|\sum_(t in A) k t i * k t j| <= n%:R * B.
+Proof. exact: Released.partial_sums. Qed.
+
+(* ================================================================== shares of the budget: theorems 11 and 13 *)
+(* Whatever is asked, and however it depends on noisy answers: what is answered costs no more than was charged. *)
+Theorem shares_are_covered (answer : Type) (mu eta : rat) (ask : seq answer -> option (rat * rat)) (noisy : seq answer) :
+  0 <= eta -> Shares.covers mu eta (Shares.answered mu eta ask noisy [::] [::]).
+Proof. exact: Shares.release_covered. Qed.
+
+(* The weights of a person's m rows, each a row's own weight divided by m and rounded down. *)
+Theorem weights_of_a_person_fit (m W : nat) (v : 'I_m -> nat) :
+  (forall t, (v t <= W)%N) -> (\sum_t v t %/ m <= W)%N.
+Proof. exact: Shares.weights_fit. Qed.

@@ -52,6 +52,12 @@ Proof. by rewrite expr2 Z.pow_2_r. Qed.
 Lemma natZ m : m%:R = Z.of_nat m :> Z.
 Proof. by elim: m => [|m IH] //; rewrite mulrS IH; lia. Qed.
 
+Lemma apart_ge0 (A : Type) (I : finType) (f : A -> I -> Z) valid D x : apart f valid D -> valid x -> 0 <= D.
+Proof. by move=> fD vx; apply: le_trans (fD x x vx vx); apply: sumr_ge0 => i _; apply: sqr_ge0. Qed.
+
+Lemma alone_ge0 (A : Type) (I : finType) (f : A -> I -> Z) valid D x : alone f valid D -> valid x -> 0 <= D.
+Proof. by move=> fD vx; apply: le_trans (fD x vx); apply: sumr_ge0 => i _; apply: sqr_ge0. Qed.
+
 Section Lift.
 Variables (A : Type) (I : finType) (f : A -> I -> Z) (valid : A -> Prop) (bound : Z -> Z).
 Hypothesis scales : forall m, bound m = m ^+ 2 * bound 1.
@@ -196,4 +202,40 @@ move=> k kB; apply: le_trans (squares_alone kB) _; rewrite /Formulas.added_squar
 set a := Formulas.sum _; set b := (_ ^ 2)%z; have b0 : 0 <= b by rewrite /b Z.pow_2_r; nia.
 by change (1 ^ 2)%z with 1%z; lia.
 Qed.
+(* ------------------------------------------------------------------ tables and people *)
+Let scales x m : (m ^ 2 * x)%z = m ^+ 2 * (1 ^ 2 * x)%z.
+Proof. by rewrite powE (Z.mul_1_l x). Qed.
+
+Lemma means_rows_replaced : rows_replaced (mean which low high weight) ball
+  (Formulas.mean_square (listed (widths which low high)) (listed weight) row_square).
+Proof. by apply: lift_rows_replaced; [move=> m; apply: scales | apply: apart_ge0 means_apart origin_in_ball | apply: means_apart]. Qed.
+
+Lemma means_person_replaced : person_replaced (mean_from_origin which low high weight) ball
+  (Formulas.mean_square (listed (widths which low high)) (listed weight) row_square).
+Proof. by apply: lift_person_replaced; [apply: apart_ge0 means_apart origin_in_ball | apply: means_from_origin_apart | apply: means_from_origin_alone]. Qed.
+
+Lemma means_rows_added : rows_added (mean_about_centre which low high weight centre) ball
+  (Formulas.added_mean_square (listed reach) (listed weight) (listed centre) row_square).
+Proof. by apply: lift_rows_added; [move=> m; apply: scales | apply: alone_ge0 means_alone origin_in_ball | apply: means_alone]. Qed.
+
+Lemma means_person_added : person_added (mean_about_centre which low high weight centre) ball
+  (Formulas.added_mean_square (listed reach) (listed weight) (listed centre) row_square).
+Proof. by apply: lift_person_added; [apply: alone_ge0 means_alone origin_in_ball | apply: means_alone]. Qed.
+
+Lemma squares_rows_replaced : rows_replaced (square_about_centre which low high weight centre) ball
+  (Formulas.square_square (listed reach) (listed weight) (listed centre) row_square).
+Proof. by apply: lift_rows_replaced; [move=> m; apply: scales | apply: apart_ge0 squares_apart origin_in_ball | apply: squares_apart]. Qed.
+
+Lemma squares_person_replaced : person_replaced (square_about_centre which low high weight centre) ball
+  (Formulas.square_square (listed reach) (listed weight) (listed centre) row_square).
+Proof. by apply: lift_person_replaced; [apply: apart_ge0 squares_apart origin_in_ball | apply: squares_apart | apply: squares_alone_too]. Qed.
+
+Lemma squares_rows_added : rows_added (square_about_centre which low high weight centre) ball
+  (Formulas.added_square_square (listed reach) (listed weight) (listed centre) row_square).
+Proof. by apply: lift_rows_added; [move=> m; apply: scales | apply: alone_ge0 squares_alone origin_in_ball | apply: squares_alone]. Qed.
+
+Lemma squares_person_added : person_added (square_about_centre which low high weight centre) ball
+  (Formulas.added_square_square (listed reach) (listed weight) (listed centre) row_square).
+Proof. by apply: lift_person_added; [apply: alone_ge0 squares_alone origin_in_ball | apply: squares_alone]. Qed.
+
 End Columns.

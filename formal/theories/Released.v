@@ -2,7 +2,7 @@
 From Coq Require Import ZArith.
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ring zify ssrZ.
-From Graphveil Require Formulas Moments Columns.
+From Graphveil Require Formulas Moments Columns Weights Rounding.
 From Graphveil Require Import Vectors Definitions Integers.
 Import Order.Theory GRing.Theory Num.Theory.
 Set Implicit Arguments.
@@ -12,21 +12,19 @@ Local Open Scope ring_scope.
 Delimit Scope Z_scope with z. (* %Z means int, in mathcomp *)
 
 (* ------------------------------------------------------------------ counts and signs *)
-Definition any (A : Type) (_ : A) := True.
-
 Section Counts.
 Variables J I : finType.
 
 Let countE (cell : cells J I) : count cell =1 (Columns.counts _ cell : _ -> Z).
 Proof. by move=> ji; rewrite /count /Columns.counts; case: (_ == _). Qed.
 
-Lemma counts_apart : apart (@count J I) (@any _) (2%:R * Z.of_nat #|J|).
+Lemma counts_apart : apart (@count J I) (@anything _) (2%:R * Z.of_nat #|J|).
 Proof.
 move=> x y _ _; rewrite /distance; under eq_bigr do rewrite !countE.
 by rewrite -natZ; apply: (@Columns.counts_apart).
 Qed.
 
-Lemma counts_alone : alone (@count J I) (@any _) (Z.of_nat #|J|).
+Lemma counts_alone : alone (@count J I) (@anything _) (Z.of_nat #|J|).
 Proof.
 move=> x _; rewrite /square; under eq_bigr do rewrite !countE.
 by rewrite -natZ; apply: (@Columns.counts_alone).
@@ -45,13 +43,13 @@ rewrite natZ; apply: (Z.div_unique _ _ _ (Z.of_nat ((n ^ 2) %% 4)%N)); first by 
 have := divn_eq (n ^ 2) 4; rewrite -mulnn Z.pow_2_r; lia.
 Qed.
 
-Lemma signs_apart : apart (@sign_pair n) (@any _) (4 * (Z.of_nat n ^ 2 / 4))%z.
+Lemma signs_apart : apart (@sign_pair n) (@anything _) (4 * (Z.of_nat n ^ 2 / 4))%z.
 Proof.
 move=> x y _ _; rewrite /distance; under eq_bigr do rewrite !pairE.
 by rewrite -quarter; apply: le_trans (Columns.pairs_apart _ _ _) _; rewrite [4%:R]natZ; exact: lexx.
 Qed.
 
-Lemma signs_alone : alone (@sign_pair n) (@any _) (4 * (Z.of_nat n ^ 2 / 4))%z.
+Lemma signs_alone : alone (@sign_pair n) (@anything _) (4 * (Z.of_nat n ^ 2 / 4))%z.
 Proof.
 move=> x _; rewrite /square; under eq_bigr do rewrite !pairE.
 by rewrite -quarter; apply: le_trans (Columns.pairs_alone _ _) _; rewrite [4%:R]natZ; exact: lexx.
@@ -59,6 +57,97 @@ Qed.
 End Signs.
 
 (* ------------------------------------------------------------------ moments *)
+Section LiftedCells.
+Variables (columns levels : nat) (numbers : finType).
+Let blocks := [finType of 'I_columns * 'I_levels].
+Let cells_count := @count blocks numbers.
+
+Let blocksE : Z.of_nat #|blocks| = (Z.of_nat columns * Z.of_nat levels)%z.
+Proof. by rewrite card_prod !card_ord; lia. Qed.
+
+Let cell_squareE : Formulas.cell_square (Z.of_nat columns) (Z.of_nat levels) 1%R = 2%:R * Z.of_nat #|blocks|.
+Proof. by rewrite blocksE /Formulas.cell_square powE expr1n Z.mul_1_r natZ -Z.mul_assoc. Qed.
+
+Let added_cell_squareE : Formulas.added_cell_square (Z.of_nat columns) (Z.of_nat levels) 1%R = Z.of_nat #|blocks|.
+Proof. by rewrite blocksE /Formulas.added_cell_square powE expr1n Z.mul_1_r. Qed.
+
+Let positive : 0 <= Z.of_nat #|blocks|.
+Proof. lia. Qed.
+
+Lemma cells_rows_replaced :
+  rows_replaced cells_count (@anything _) (Formulas.cell_square (Z.of_nat columns) (Z.of_nat levels)).
+Proof.
+apply: lift_rows_replaced; rewrite ?cell_squareE ?mulr_ge0 ?ler0n //; last exact: counts_apart.
+by move=> m; rewrite blocksE /Formulas.cell_square powE natZ [LHS]Z.mul_comm -Z.mul_assoc.
+Qed.
+
+Lemma cells_person_replaced :
+  person_replaced cells_count (@anything _) (Formulas.cell_square (Z.of_nat columns) (Z.of_nat levels)).
+Proof.
+apply: lift_person_replaced; rewrite ?cell_squareE ?mulr_ge0 ?ler0n //; first exact: counts_apart.
+by move=> x _; apply: le_trans (counts_alone I) _; rewrite natZ; lia.
+Qed.
+
+Lemma cells_rows_added :
+  rows_added cells_count (@anything _) (Formulas.added_cell_square (Z.of_nat columns) (Z.of_nat levels)).
+Proof.
+apply: lift_rows_added; rewrite ?added_cell_squareE //; last exact: counts_alone.
+by move=> m; rewrite blocksE /Formulas.added_cell_square powE [LHS]Z.mul_comm.
+Qed.
+
+Lemma cells_person_added :
+  person_added cells_count (@anything _) (Formulas.added_cell_square (Z.of_nat columns) (Z.of_nat levels)).
+Proof. by apply: lift_person_added; rewrite added_cell_squareE //; apply: counts_alone. Qed.
+
+End LiftedCells.
+
+Section Histogram.
+Variable bins : finType.
+Let histogram := @count [finType of unit] bins.
+
+Let histogram_apart : apart histogram (@anything _) (Formulas.histogram_square 1).
+Proof. by have := @counts_apart [finType of unit] bins; rewrite card_unit [2%:R]natZ. Qed.
+
+Let histogram_alone : alone histogram (@anything _) (Formulas.added_count_square 1).
+Proof. by have := @counts_alone [finType of unit] bins; rewrite card_unit. Qed.
+
+Let histogram_alone_too : alone histogram (@anything _) (Formulas.histogram_square 1).
+Proof. by move=> x vx; apply: le_trans (histogram_alone vx) _. Qed.
+
+Lemma histogram_rows_replaced : rows_replaced histogram (@anything _) Formulas.histogram_square.
+Proof. by apply: lift_rows_replaced => // m; rewrite /Formulas.histogram_square powE; lia. Qed.
+
+Lemma histogram_person_replaced : person_replaced histogram (@anything _) Formulas.histogram_square.
+Proof. exact: lift_person_replaced. Qed.
+
+Lemma histogram_rows_added : rows_added histogram (@anything _) Formulas.added_count_square.
+Proof. by apply: lift_rows_added => // m; rewrite /Formulas.added_count_square powE; lia. Qed.
+
+Lemma histogram_person_added : person_added histogram (@anything _) Formulas.added_count_square.
+Proof. exact: lift_person_added. Qed.
+
+End Histogram.
+
+Section LiftedSigns.
+Variable columns : nat.
+
+Let sign_squareE : Formulas.sign_square (Z.of_nat columns) 1%R = (4 * (Z.of_nat columns.+1 ^ 2 / 4))%z.
+Proof. by rewrite /Formulas.sign_square (_ : Z.of_nat columns.+1 = (Z.of_nat columns + 1)%z); lia. Qed.
+
+Let sign_square_ge0 : 0 <= Formulas.sign_square (Z.of_nat columns) 1.
+Proof. by rewrite sign_squareE; have := @signs_alone columns.+1 (fun=> true) I; apply: le_trans; apply: sumr_ge0 => i _; apply: sqr_ge0. Qed.
+
+Lemma signs_rows_replaced : rows_replaced (@sign_pair columns.+1) (@anything _) (Formulas.sign_square (Z.of_nat columns)).
+Proof.
+apply: lift_rows_replaced => // [m|]; last by rewrite sign_squareE; apply: signs_apart.
+by rewrite /Formulas.sign_square powE; lia.
+Qed.
+
+Lemma signs_person_replaced :
+  person_replaced (@sign_pair columns.+1) (@anything _) (Formulas.sign_square (Z.of_nat columns)).
+Proof. by apply: lift_person_replaced => //; rewrite sign_squareE; [apply: signs_apart | apply: signs_alone]. Qed.
+End LiftedSigns.
+
 Section Moments.
 Variable p : nat.
 
@@ -136,7 +225,8 @@ rewrite (sum_only B x (F := fun z => square z.1)) ?(sum_only B x (F := fun z => 
 by split; apply: few => [|t]; rewrite ?sqr_ge0 //; case: (ex t) => // _ ->.
 Qed.
 
-Lemma rows_replaced : moments_rows_replaced p row_square constant (Formulas.moment_square (row_square + constant ^+ 2)).
+Lemma rows_moments_replaced :
+  moments_rows_replaced p row_square constant (Formulas.moment_square (row_square + constant ^+ 2)).
 Proof.
 move=> n m B x y Bm ex ey xy; have [xP xC] := at_most Bm ex; have [yP yC] := at_most Bm ey.
 have -> : Formulas.moment_square (row_square + constant ^+ 2) (Z.of_nat m)
@@ -152,7 +242,8 @@ rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: (proj2 (ext _ _)) => [i j|i
 by apply: (same (fun z => z.1 i * z.2)); rewrite mulr0.
 Qed.
 
-Lemma rows_added : moments_rows_added p row_square constant (Formulas.added_moment_square (row_square + constant ^+ 2)).
+Lemma rows_moments_added :
+  moments_rows_added p row_square constant (Formulas.added_moment_square (row_square + constant ^+ 2)).
 Proof.
 move=> n m B x Bm ex; have [xP xC] := at_most Bm ex.
 have -> : Formulas.added_moment_square (row_square + constant ^+ 2) (Z.of_nat m)
@@ -178,8 +269,8 @@ have fit (F : T -> Z) D : 0 <= D -> (forall t, W * F t <= D * w t) -> \sum_t F t
 by split; apply: fit => [|t]; rewrite ?sqr_ge0 //; case: (xW t).
 Qed.
 
-Lemma person_replaced :
-  moments_person_replaced p row_square constant (Formulas.moment_square (row_square + constant ^+ 2)).
+Lemma person_moments_replaced :
+    moments_person_replaced p row_square constant (Formulas.moment_square (row_square + constant ^+ 2)).
 Proof.
 move=> S T v w x y W rest rest' W0 vW wW xv yw; have [xP xC] := fits W0 vW xv; have [yP yC] := fits W0 wW yw.
 have -> : Formulas.moment_square (row_square + constant ^+ 2) 1 = 2%:R * (row_square + constant ^+ 2) ^+ 2.
@@ -188,8 +279,8 @@ apply: le_trans (moments_replaced xP yP xC yC).
 by rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: (proj2 (ext _ _)) => *; rewrite opprD addrACA subrr add0r.
 Qed.
 
-Lemma person_added :
-  moments_person_added p row_square constant (Formulas.added_moment_square (row_square + constant ^+ 2)).
+Lemma person_moments_added :
+    moments_person_added p row_square constant (Formulas.added_moment_square (row_square + constant ^+ 2)).
 Proof.
 move=> T w x W rest rest' W0 wW xw; have [xP xC] := fits W0 wW xw.
 have -> : Formulas.added_moment_square (row_square + constant ^+ 2) 1 = (row_square + constant ^+ 2) ^+ 2.
@@ -199,3 +290,77 @@ by rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: (proj1 (ext _ _)) => *; 
 Qed.
 End Bounds.
 End Moments.
+
+(* ------------------------------------------------------------------ attained *)
+Lemma attained (B : Z) :
+  Moments.frobenius (fun i j => Moments.products (Moments.axis B ord0) i j - Moments.products (Moments.axis B ord_max) i j)
+    (fun=> 0) = 2%:R * (B ^+ 2) ^+ 2.
+Proof.
+rewrite -(Moments.frobenius_attained B); congr (_ + _ * _); apply: eq_bigr => i _.
+by rewrite /Moments.crosses /Moments.nothing !big1 ?subrr // => t _; rewrite mulr0.
+Qed.
+
+Lemma trace_costs (B : Z) :
+  Moments.with_trace (Moments.products (Moments.axis B ord0)) (fun=> 0) = 2%:R * (B ^+ 2) ^+ 2.
+Proof.
+rewrite -(Moments.trace_costs B); congr (_ + _ * _ + _); apply: eq_bigr => i _.
+by rewrite /Moments.crosses /Moments.nothing big1 // => t _; rewrite mulr0.
+Qed.
+
+(* ------------------------------------------------------------------ merged people *)
+Lemma merged_people_replaced (A : Type) (I : finType) (f : A -> I -> Z) valid bound :
+  person_replaced f valid bound ->
+  forall (S S' T T' : finType) (v : S -> Z) (v' : S' -> Z) (w : T -> Z) (w' : T' -> Z)
+    (x : S -> A) (x' : S' -> A) (y : T -> A) (y' : T' -> A) W (rest : I -> Z),
+  (forall s, 0 <= v s) -> (forall s, 0 <= v' s) -> \sum_s v s + \sum_s v' s <= W ->
+  (forall t, 0 <= w t) -> (forall t, 0 <= w' t) -> \sum_t w t + \sum_t w' t <= W ->
+  (forall s, valid (x s)) -> (forall s, valid (x' s)) -> (forall t, valid (y t)) -> (forall t, valid (y' t)) ->
+  distance (fun i => rest i + (\sum_s v s * f (x s) i + \sum_s v' s * f (x' s) i))
+           (fun i => rest i + (\sum_t w t * f (y t) i + \sum_t w' t * f (y' t) i)) <= W ^+ 2 * bound 1.
+Proof.
+move=> H S S' T T' v v' w w' x x' y y' W rest v0 v'0 vW w0 w'0 wW xv xv' yv yv'.
+pose both (U U' : Type) (X : Type) (a : U -> X) (b : U' -> X) (u : U + U') := match u with inl s => a s | inr s => b s end.
+rewrite (_ : distance _ _
+  = distance (fun i => rest i + \sum_u both _ _ _ v v' u * f (both _ _ _ x x' u) i)
+             (fun i => rest i + \sum_u both _ _ _ w w' u * f (both _ _ _ y y' u) i)); last first.
+  by apply: eq_bigr => i _; rewrite !big_sumType.
+apply: H; last by case.
+- by split; [case | rewrite big_sumType].
+- by split; [case | rewrite big_sumType].
+- by case.
+Qed.
+
+(* ------------------------------------------------------------------ survey weights *)
+Lemma total_replaced (S T : finType) (u v : S -> Z) (u' v' : T -> Z) W :
+  0 <= W -> weighed W u v -> weighed W u' v' ->
+  distance (total W u v) (total W u' v') <= W ^+ 4 * Formulas.weight_square 1.
+Proof. by move=> W0 uv uv'; rewrite mulr1; apply: Weights.total_replaced. Qed.
+
+Lemma total_added (T : finType) (u v : T -> Z) W :
+  0 <= W -> weighed W u v -> square (total W u v) <= W ^+ 4 * Formulas.weight_square 1.
+Proof. by move=> W0 uv; rewrite mulr1; apply: Weights.total_added. Qed.
+
+(* ------------------------------------------------------------------ integer rows *)
+Lemma rounded_row_in_ball (R : realDomainType) p (z k : 'I_p -> R) (room root q : nat) :
+  (root ^ 2 <= room)%N -> (p < q.+1 ^ 2)%N -> (q %/ 2 + 2 <= root)%N ->
+  \sum_j z j ^+ 2 <= (root - q %/ 2 - 2).+1%:R ^+ 2 -> (forall j, `|2%:R * k j - 2%:R * z j| <= 1) ->
+  \sum_j k j ^+ 2 <= room%:R.
+Proof.
+move=> rr pq qr zb kz; apply: (Rounding.rounded zb kz (q := q)); rewrite ?card_ord //.
+by rewrite {1}(divn_eq q 2) mulnC leq_add2l -ltnS ltn_pmod.
+Qed.
+
+Lemma boxed_row_in_ball p (k : row p) (levels : Z) :
+  (forall j, `|k j| <= levels) -> square k <= Z.of_nat p * levels ^+ 2.
+Proof. by move=> kL; rewrite -{2}[p]card_ord -natZ; apply: Rounding.boxed. Qed.
+
+Lemma box_fits room p : 0 <= room -> 0 < p -> p * Formulas.box_levels room p ^+ 2 <= room.
+Proof.
+move=> room0 p0; rewrite /Formulas.box_levels.
+have q0 : (0 <= room / p)%z by apply: Z.div_pos; lia.
+have [low _] := Z.sqrt_spec _ q0; have := Z.mul_div_le room p; rewrite expr2; nia.
+Qed.
+
+Lemma partial_sums (T : finType) (A : {set T}) p (k : T -> row p) (n : nat) (B : Z) i j :
+  (#|A| <= n)%N -> (forall t, square (k t) <= B) -> 0 <= B -> `|\sum_(t in A) k t i * k t j| <= n%:R * B.
+Proof. exact: Rounding.entry. Qed.
