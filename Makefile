@@ -7,7 +7,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Dependency groups need a pip of 2025; a new environment may have an older one.
 GROUP   = $(INSTALL) 'pip>=25.1' && $(INSTALL) -e
 
-.PHONY: help demo test lint types compiled pytest nightly oldest lock sbom changelog package bench docs paper paper-quick clean
+.PHONY: help demo test lint types compiled pytest proofs nightly oldest lock sbom changelog package bench docs paper paper-quick clean
 
 help:           ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ compiled: $(VENV)/.dev
 
 pytest: $(VENV)/.dev ## tests, doctests, README, layers, exports, proofs
 	GRAPHVEIL_STRICT=$(STRICT) $(BIN)/python -m pytest -q -n 2
+
+proofs:         ## let Coq check the proofs in formal/, which needs the packages in formal/packages.txt
+	$(PYTHON) formal/check.py
 
 nightly: $(VENV)/.dev ## what takes minutes: kills, load tests, long audits, fuzzing
 	GRAPHVEIL_STRICT=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m nightly tests
