@@ -127,7 +127,9 @@ def main() -> None:
     assuming = [name for name in claims() if found.get(name) != CLOSED]
     if assuming:
         sys.exit(f"These claims assume something: {', '.join(assuming)}")
-    print(f"{len(found)} claims are proved without any axiom; {len(json.loads(computed)['answers'])} answers are alike.")
+    print(
+        f"{len(found)} claims are proved without any axiom; {len(json.loads(computed)['answers'])} answers are alike."
+    )
 
 
 if __name__ == "__main__":
