@@ -142,7 +142,8 @@ Proof. exact: Released.signs_person_replaced. Qed.
 
 (* ================================================================== two ids taken for one: theorem 13 *)
 (* The rows of several people that are weighed as those of one are a person like any other: whatever `person_replaced` says
-   holds when such a person is replaced by another one, of one id or of several. *)
+   holds when such a person is replaced by another one, of one id or of several. (For moments this needs no words: a person
+   there is any family of rows.) *)
 Theorem merged_people_replaced (A : Type) (I : finType) (f : A -> I -> Z) valid bound :
   person_replaced f valid bound ->
   forall (S S' T T' : finType) (v : S -> Z) (v' : S' -> Z) (w : T -> Z) (w' : T' -> Z)
@@ -153,6 +154,16 @@ Theorem merged_people_replaced (A : Type) (I : finType) (f : A -> I -> Z) valid 
   distance (fun i => rest i + (\sum_s v s * f (x s) i + \sum_s v' s * f (x' s) i))
            (fun i => rest i + (\sum_t w t * f (y t) i + \sum_t w' t * f (y' t) i)) <= W ^+ 2 * bound 1.
 Proof. exact: Released.merged_people_replaced. Qed.
+
+(* Where one of them leaves an id that both had: a person becomes two, and the answer moves at most twice as far. *)
+Theorem person_parted (A : Type) (I : finType) (f : A -> I -> Z) valid bound :
+  person_replaced f valid bound ->
+  forall (S T T' : finType) (v : S -> Z) (w : T -> Z) (w' : T' -> Z) (x : S -> A) (y : T -> A) (y' : T' -> A) W rest,
+  weighs v W -> weighs w W -> weighs w' W ->
+  (forall s, valid (x s)) -> (forall t, valid (y t)) -> (forall t, valid (y' t)) ->
+  distance (fun i => rest i + \sum_s v s * f (x s) i)
+           (fun i => rest i + \sum_t w t * f (y t) i + \sum_t w' t * f (y' t) i) <= 4%:R * (W ^+ 2 * bound 1).
+Proof. exact: Released.person_parted. Qed.
 
 (* ================================================================== survey weights: theorem 18 *)
 Theorem total_of_person_replaced (S T : finType) (u v : S -> Z) (u' v' : T -> Z) W :

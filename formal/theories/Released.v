@@ -330,6 +330,34 @@ apply: H; last by case.
 - by case.
 Qed.
 
+Lemma distance_twice (I : finType) (x y z : I -> Z) : distance x z <= 2%:R * (distance x y + distance y z).
+Proof.
+rewrite /distance -big_split mulr_sumr; apply: ler_sum => i _ /=; rewrite -subr_ge0.
+have -> : 2%:R * ((x i - y i) ^+ 2 + (y i - z i) ^+ 2) - (x i - z i) ^+ 2 = (x i + z i - 2%:R * y i) ^+ 2 by ring.
+exact: sqr_ge0.
+Qed.
+
+Lemma person_parted (A : Type) (I : finType) (f : A -> I -> Z) valid bound :
+  person_replaced f valid bound ->
+  forall (S T T' : finType) (v : S -> Z) (w : T -> Z) (w' : T' -> Z) (x : S -> A) (y : T -> A) (y' : T' -> A) W rest,
+  weighs v W -> weighs w W -> weighs w' W ->
+  (forall s, valid (x s)) -> (forall t, valid (y t)) -> (forall t, valid (y' t)) ->
+  distance (fun i => rest i + \sum_s v s * f (x s) i)
+           (fun i => rest i + \sum_t w t * f (y t) i + \sum_t w' t * f (y' t) i) <= 4%:R * (W ^+ 2 * bound 1).
+Proof.
+move=> H S T T' v w w' x y y' W rest vW wW w'W xv yv yv'.
+have one := H _ _ v w x y W rest vW wW xv yv.
+have nobody : weighs (fun t : 'I_0 => 0) W by split; [case | rewrite big_ord0; case: vW => v0; apply: le_trans; apply: sumr_ge0].
+have two := H _ _ (fun t : 'I_0 => 0) w' (fun t => match t with Ordinal _ lt0 => False_rect A (notF lt0) end) y' W
+  (fun i => rest i + \sum_t w t * f (y t) i) nobody w'W.
+apply: le_trans (distance_twice _ (fun i => rest i + \sum_t w t * f (y t) i) _) _.
+have -> : 4%:R * (W ^+ 2 * bound 1) = 2%:R * (W ^+ 2 * bound 1 + W ^+ 2 * bound 1) by ring.
+apply: ler_wpmul2l; first exact: ler0n.
+apply: ler_add; first exact: one.
+apply: le_trans (two _ yv'); last by case.
+by rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: eq_bigr => i _; rewrite big_ord0 addr0.
+Qed.
+
 (* ------------------------------------------------------------------ survey weights *)
 Lemma total_replaced (S T : finType) (u v : S -> Z) (u' v' : T -> Z) W :
   0 <= W -> weighed W u v -> weighed W u' v' ->
