@@ -54,7 +54,6 @@ End Neighbours.
 (* A row with a number appended: a constant, or what a person's weight has made of it; 0 where nothing is. Of labels the
    ones and zeros are columns. *)
 Definition appended p := (row p * Z)%type.
-Definition length p (z : appended p) : Z := square z.1 + z.2 ^+ 2.
 
 (* Squared length of the released vector in units of its noise: entries on the diagonal, entries above it (twice, because
    their noise is smaller by the root of 2), products with what is appended (alike), and the trace. *)
@@ -128,7 +127,6 @@ Definition count (J I : finType) (cell : cells J I) (ji : J * I) : Z := if cell 
 Definition sign (there : bool) : Z := if there then 1 else -1.
 Definition sign_pair n (there : 'I_n -> bool) (ij : 'I_n * 'I_n) : Z :=
   if (ij.1 < ij.2)%N then sign (there ij.1) * sign (there ij.2) else 0.
-
 
 (* Survey weights: a person's rows enter sums with weights u, their own are v, at most W; the total has two coordinates. *)
 Definition weighed (T : finType) (W : Z) (u v : T -> Z) := forall t, [/\ 0 <= u t, #|T|%:R * u t <= v t & v t <= W].

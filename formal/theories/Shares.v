@@ -39,12 +39,3 @@ Proof.
 move=> vW; apply: (@leq_trans (\sum_(t < m) W %/ m)); first by apply: leq_sum => t _; apply: leq_div2r.
 by rewrite sum_nat_const card_ord mulnC leq_trunc_div.
 Qed.
-
-(* What one person's rows may be long, after weights were worked into them: at most B together. *)
-Theorem lengths_fit (T : finType) (w length : T -> nat) (B W : nat) : (0 < W)%N ->
-  (\sum_t w t <= W)%N -> (forall t, (length t <= B * w t %/ W)%N) -> (\sum_t length t <= B)%N.
-Proof.
-move=> W0 wW short; rewrite -(leq_pmul2r W0) big_distrl /=.
-apply: (@leq_trans (\sum_t B * w t)%N); last by rewrite -big_distrr leq_mul2l wW orbT.
-by apply: leq_sum => t _; apply: leq_trans (leq_trunc_div _ W); rewrite leq_mul2r short orbT.
-Qed.
