@@ -1,5 +1,5 @@
-(* What is checked: every statement in full, in the words of Definitions.v and with the bounds of Formulas.v; every proof
-   refers to another file. The bounds stand for the functions of graphveil/privacy/sensitivity.py, squared. *)
+(* What is checked: every statement in full, in the words of Definitions.v and with the bounds of Formulas.v; every
+   proof refers to another file. The bounds stand for the functions of graphveil/privacy/sensitivity.py, squared. *)
 From Coq Require Import ZArith.
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ssrZ.
@@ -12,8 +12,8 @@ Unset Printing Implicit Defensive.
 Local Open Scope ring_scope.
 
 (* ================================================================== moments: theorems 1, 2, 8, 13 and 14 *)
-(* Rows with a constant appended (0: without), the corner left out, the trace released. Of labels the columns are part of
-   the row, `row_square` is `total_square`, and the constant is 0. *)
+(* Rows with a constant appended (0: without), the corner left out, the trace released. Of labels the columns are
+   part of the row, `row_square` is `total_square`, and the constant is 0. *)
 Theorem moments_of_rows_replaced p row_square constant : 0 <= row_square ->
   moments_rows_replaced p row_square constant (Formulas.moment_square (row_square + constant ^+ 2)).
 Proof. exact: Released.rows_moments_replaced. Qed.
@@ -30,7 +30,8 @@ Theorem moments_of_person_added p row_square constant : 0 <= row_square ->
   moments_person_added p row_square constant (Formulas.added_moment_square (row_square + constant ^+ 2)).
 Proof. exact: Released.person_moments_added. Qed.
 
-(* The bound is attained by two orthogonal rows without the trace; with the trace, one row against none attains it too. *)
+(* The bound is attained by two orthogonal rows without the trace; with the trace, one row against none attains it
+   too. *)
 Theorem moments_attained (B : Z) :
   Moments.frobenius (fun i j => Moments.products (Moments.axis B ord0) i j - Moments.products (Moments.axis B ord_max) i j)
     (fun=> 0) = 2%:R * (B ^+ 2) ^+ 2.
@@ -131,7 +132,7 @@ Theorem cells_of_person_added :
 Proof. exact: Released.cells_person_added. Qed.
 End Cells.
 
-(* ------------------------------------------------------------------ signs: which values are there, and a sign for the row *)
+(* ------------------------------------------------------------------ signs: which values are there; one for the row *)
 Theorem signs_of_rows_replaced columns :
   rows_replaced (@sign_pair columns.+1) (@anything _) (Formulas.sign_square (Z.of_nat columns)).
 Proof. exact: Released.signs_rows_replaced. Qed.
@@ -141,9 +142,9 @@ Theorem signs_of_person_replaced columns :
 Proof. exact: Released.signs_person_replaced. Qed.
 
 (* ================================================================== two ids taken for one: theorem 13 *)
-(* The rows of several people that are weighed as those of one are a person like any other: whatever `person_replaced` says
-   holds when such a person is replaced by another one, of one id or of several. (For moments this needs no words: a person
-   there is any family of rows.) *)
+(* The rows of several people that are weighed as those of one are a person like any other: whatever
+   `person_replaced` says holds when such a person is replaced by another one, of one id or of several. (For moments
+   this needs no words: a person there is any family of rows.) *)
 Theorem merged_people_replaced (A : Type) (I : finType) (f : A -> I -> Z) valid bound :
   person_replaced f valid bound ->
   forall (S S' T T' : finType) (v : S -> Z) (v' : S' -> Z) (w : T -> Z) (w' : T' -> Z)
@@ -176,9 +177,9 @@ Theorem total_of_person_added (T : finType) (u v : T -> Z) W :
 Proof. exact: Released.total_added. Qed.
 
 (* ================================================================== integer rows: theorem 5 *)
-(* Numbers z, of norm at most one step more than the radius root - q/2 - 2 of `RowGrid.of_ball`, where root and q are the
-   integer roots of the room and of p, become numbers k that are at most a half away from them (here twice, so that no half
-   is needed): k is in the ball. The spare step is for the rounding of floats. *)
+(* Numbers z, of norm at most one step more than the radius root - q/2 - 2 of `RowGrid.of_ball`, where root and q
+   are the integer roots of the room and of p, become numbers k that are at most a half away from them (here twice,
+   so that no half is needed): k is in the ball. The spare step is for the rounding of floats. *)
 Theorem rounded_row_in_ball (R : realDomainType) p (z k : 'I_p -> R) (room root q : nat) :
   (root ^ 2 <= room)%N -> (p < q.+1 ^ 2)%N -> (q %/ 2 + 2 <= root)%N ->
   \sum_j z j ^+ 2 <= (root - q %/ 2 - 2).+1%:R ^+ 2 -> (forall j, `|2%:R * k j - 2%:R * z j| <= 1) ->
@@ -193,7 +194,8 @@ Proof. exact: Released.boxed_row_in_ball. Qed.
 Theorem box_fits room p : 0 <= room -> 0 < p -> p * Formulas.box_levels room p ^+ 2 <= room.
 Proof. exact: Released.box_fits. Qed.
 
-(* The loop that follows: every step takes something off every coordinate that is not 0, so it ends with a row in the ball. *)
+(* The loop that follows: every step takes something off every coordinate that is not 0, so it ends with a row in
+   the ball. *)
 Theorem shortening_ends (I : finType) (step : (I -> int) -> I -> int) (most : nat) (k : I -> int) :
   (forall k i, (`|step k i| <= `|k i|.-1)%N) ->
   exists2 n, (n <= \max_i `|k i|)%N & (\sum_i `|iter n step k i| ^ 2 <= most)%N.
