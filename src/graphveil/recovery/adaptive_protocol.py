@@ -116,6 +116,10 @@ class Conclusion:
         say of columns which are collinear in the others.
     meeting : (p, p) array
         ``single``, of rare events that meet as far as errors do not cancel and sampling does not make them look rare.
+    by_chance : (p, p) array
+        The part of ``meeting`` that clipping did not make.
+    given_back_sd : (p,) array
+        Standard deviations of the factors by which covariances of a column were given back what clipping took.
     """
 
     covariance: Matrix
@@ -135,6 +139,8 @@ class Conclusion:
     unwhiten: Matrix
     unseen_rows: float
     meeting: Matrix
+    by_chance: Matrix
+    given_back_sd: Vector
 
 
 def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], Conclusion]:
@@ -409,7 +415,7 @@ def _conclude(
     of_lost = errors_of_lost(covariance * restored, unsure)
     single = of_lost + single_errors(covariance, known.fourth, n)
     # The fourth moment of n Gaussian records has the variance 24/n.
-    meeting = of_lost + UNCANCELLED * single_errors(covariance, known.fourth - np.sqrt(24.0 / n), n)
+    by_chance = UNCANCELLED * single_errors(covariance, known.fourth - np.sqrt(24.0 / n), n)
 
     back = (given * np.sqrt(left))[:, None] * unwhiten @ found.root
     beside, beside_sd = lost_beside(covariance, noisy, whitened.sd / np.sqrt(2.0) * back @ back.T, known, events)
@@ -436,7 +442,9 @@ def _conclude(
         denoised=whitened.result,
         uneven=_uneven_loss(radius, found, whitened.lost, float(missing.mean())),
         unseen_rows=unseen_rows,
-        meeting=meeting + beside_sd,
+        meeting=of_lost + by_chance + beside_sd,
+        by_chance=by_chance,
+        given_back_sd=unsure,
         unwhiten=np.where(roomy, np.sqrt(known.variance / found.view.scale), 1.0)[:, None] * unwhiten,
     )
 

@@ -89,6 +89,11 @@ class Estimate:
     evened : NoisyCovariance
         The same, corrected for clipping that removed more from some directions than from others, as far as the release
         shows it. Regressions use it (:mod:`graphveil.recovery.uneven_loss`).
+    by_chance : (p, p) array or float
+        Variances of the errors that single entries have beside the law of ``noisy`` although clipping did not make
+        them: rare events meet in few rows. What clipping made is alike in groups that are clipped alike.
+    given_back_sd : (p,) array
+        Standard deviations of the factors by which covariances of a column were given back what clipping took.
     """
 
     covariance: NDArray[np.float64]
@@ -108,6 +113,8 @@ class Estimate:
     columns: tuple[str, ...] | None
     noisy: NoisyCovariance
     evened: NoisyCovariance
+    by_chance: NDArray[np.float64] | float
+    given_back_sd: NDArray[np.float64]
 
     @cached_property
     def collinear(self) -> tuple[tuple[int, ...], ...]:
@@ -276,6 +283,8 @@ def _estimate_adaptive(release: Release) -> Estimate:
         columns=release.columns,
         noisy=noisy,
         evened=evened,
+        by_chance=estimate.by_chance * scale**2 / (release.observed**2 if release.domain.gaps else 1.0),
+        given_back_sd=estimate.given_back_sd,
     )
 
 
@@ -321,6 +330,8 @@ def _estimate_one_round(release: Release) -> Estimate:
         columns=release.columns,
         noisy=noisy,
         evened=noisy,  # one round clips nothing but what is beyond the bounds
+        by_chance=noisy.single,
+        given_back_sd=np.zeros(p),
     )
 
 
@@ -375,6 +386,8 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
             sampling,
             sum(w**2 * found.evened.single for w, found in zip(weights, parts, strict=True)),
         ),
+        by_chance=sum(w**2 * found.by_chance for w, found in zip(weights, parts, strict=True)),
+        given_back_sd=np.sum([w * found.given_back_sd for w, found in zip(weights, parts, strict=True)], axis=0),
     )
 
 
