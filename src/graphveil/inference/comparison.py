@@ -5,7 +5,7 @@ The arithmetic of differences is in :mod:`graphveil.inference.differences`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from graphveil import _validation
 from graphveil._html import facts_html
 from graphveil._network_plot import Panel, plot_networks
 from graphveil._packages import import_package
-from graphveil._tables import decimals, fixed
+from graphveil._tables import decimals, fixed, list_first
 from graphveil._typing import Matrix, Vector
 from graphveil.exceptions import InvalidParameter
 from graphveil.inference.differences import (
@@ -26,17 +26,17 @@ from graphveil.inference.differences import (
     add_covariances,
     addition,
     join,
-    join_levels,
-    q_values,
     subtract,
-    subtract_ends,
+    subtract_logs,
 )
 from graphveil.inference.error_law import UncertainMoments
-from graphveil.inference.factors import wald_test
 from graphveil.inference.regression import Regression, regression
+from graphveil.inference.shared_start import SharedStart
 from graphveil.recovery.analysis import Analysis
-from graphveil.recovery.edge_intervals import EdgeIntervals
+from graphveil.recovery.diagnostics import drowned_columns
+from graphveil.recovery.edge_intervals import EdgeIntervals, within_groups
 from graphveil.recovery.estimate import Estimate, recover
+from graphveil.recovery.network import RELIABLE
 from graphveil.released.grouped import require_release
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
@@ -52,7 +52,6 @@ __all__ = ["Comparison", "Side", "compare", "compare_sides"]
 # What may differ between releases that describe the same thing: how far rows were clipped, and whose row is whose.
 _OWN = ("data_norm", "rows_per_person", "person", "neighbours")
 _SHOWN = 10  # differences that a summary lists
-_MOST_TOGETHER = 1000  # pairs of levels in one Wald test; of more, Simes's rule makes one p-value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +70,8 @@ class Comparison:
     standard_deviations : Differences
         Of every column except the levels of categories, whose shares determine them.
     partial_correlations : Differences or None
-        Of every pair of v variables, in the order of ``np.triu_indices(v, 1)``; None if there is a ``reason``.
+        Of every pair of v variables, in the order of ``np.triu_indices(v, 1)``; None if a release has too few effective
+        records. Both groups start from what they say together, so numbers differ a little from each group's own edges.
     coefficients : Differences or None
         Of the terms of one regression in both groups, the intercept first; None if no ``outcome`` was given.
     outcome : str or None
@@ -82,7 +82,7 @@ class Comparison:
     notes : tuple of str
         What a reader must know, such as why a coefficient has no interval in a group.
     reason : str or None
-        Why there are no partial correlations with intervals.
+        Why there are no networks.
     smallest_difference : float or None
         Difference of two partial correlations near zero that would be detected four times out of five, at 95%.
     level, fdr : float
@@ -151,14 +151,15 @@ class Comparison:
         if self.networks is None or self.partial_correlations is None:
             raise InvalidParameter(f"there are no networks to draw. {self.reason}")
         kind, size = self.partial_correlations, len(self.variables)
-        shown = np.where(kind.df > 1, 0.0, kind.difference)
+        shown = np.nan_to_num(kind.difference)
         if kind.levels is not None:  # of a category: what the level differs by that differs most
             np.maximum.at(shown, kind.levels.owners, np.abs(kind.levels.difference))
         differs = self.differ(kind)
         count, (a, b) = np.count_nonzero(differs), self.names
         what = f"{b} − {a}: {count} {'pair differs' if count == 1 else 'pairs differ'}"
         drawn = (a, self.networks[0]), (b, self.networks[1]), (what, _symmetric(np.where(differs, shown, 0.0), size))
-        joint = _symmetric(kind.df, size) > 1
+        widths = [len(place) for place in self.variables.values()]
+        joint = np.outer(widths, widths) > 1
         return tuple(Panel(name, weights, joint=joint) for name, weights in drawn)
 
     def summary(self) -> str:
@@ -179,11 +180,19 @@ class Comparison:
             said += self._list(kind, self._surest(kind))
         if self.notes:
             said += ["", *self.notes]
-        if self.reason is not None:
-            said += ["", f"No partial correlations are compared. {self.reason}"]
+        if self.missing is not None:
+            said += ["", self.missing]
         if self.smallest_difference is not None:
             said += ["", self._power]
         return said
+
+    @property
+    def missing(self) -> str | None:
+        """What could not be made, and why."""
+        if self.reason is None:
+            return None
+        what = "No networks are drawn." if self.partial_correlations else "No partial correlations are compared."
+        return f"{what} {self.reason}"
 
     @property
     def _assumption(self) -> str:
@@ -220,22 +229,20 @@ class Comparison:
         said = []
         for k in chosen:
             said.append(f"{indent}{kind.labels[k]:{width}}  {self._describe(kind, k)}")
-            if np.isnan(kind.difference[k]) and kind.levels is not None:
-                said += self._list(kind.levels, [*np.flatnonzero(kind.levels.owners == k)], indent + "  ")
+            if kind.levels is not None:
+                said += self._list(kind.levels, kind.levels_of(k), indent + "  ")
         return said
 
     def _describe(self, kind: Differences, k: int) -> str:
         """Both numbers, as far as there are any, their difference and its interval, and the p-value."""
-        values = [] if np.isnan(kind.difference[k]) else [float(kind.first[k]), float(kind.second[k])]
+        values = [float(value) for value in (kind.first[k], kind.second[k]) if not np.isnan(value)]
         if np.isnan(kind.p_value[k]):
             said = [" and ".join(fixed(value, decimals(np.nan, value)) for value in values)] if values else []
             return " ".join([*said, "(no interval)"])
-        said = []
-        if values:
+        said = [" and ".join(f"{value:.4g}" for value in values)] if values else []
+        if not np.isnan(kind.difference[k]):
             ends = f"{kind.lower[k]:+.3g} to {kind.upper[k]:+.3g}"
-            said = [
-                f"{values[0]:.4g} and {values[1]:.4g}: {kind.difference[k]:+.3g} ({self.level:.0%} interval {ends})"
-            ]
+            said = [f"{said[0]}: {kind.difference[k]:+.3g} ({self.level:.0%} interval {ends})"]
         together = f" for {kind.df[k]} {kind.what}s together" if kind.df[k] > 1 else ""
         return ", ".join([*said, f"p = {kind.p_value[k]:.2g}{together}"])
 
@@ -341,9 +348,25 @@ class Side:
         return cls(release, name, found, Analysis(release, found).find_intervals(level), fitted)
 
     @property
-    def edges_of_columns(self) -> EdgeIntervals:
-        """The edges with the levels of categories apart."""
-        return self.edges.by_level or self.edges
+    def mean_covariance(self) -> Matrix:
+        """Covariance of the errors of the means that clipping did not make."""
+        total = UncertainMoments.of(self.release, self.estimate).location_spread.total
+        return np.asarray(total - np.diag(self.estimate.location_shift**2))
+
+    @cached_property
+    def untold(self) -> NDArray[np.bool_]:
+        """Levels of categories of which too little is known for a test of the category."""
+        found = np.zeros(len(self.release.column_names), dtype=bool)
+        for place in self.release.variables.values():
+            if len(place) > 1:
+                found[list(place)] = self.estimate.undetermined[list(place)]
+        return found
+
+    @cached_property
+    def unknown_pairs(self) -> NDArray[np.bool_]:
+        """Pairs of columns that this group says nothing of."""
+        lost = self.untold | drowned_columns(self.estimate)
+        return np.asarray(lost[:, None] | lost | within_groups(self.estimate.collinear, lost.size))
 
     def network(self, fdr: float) -> Matrix:
         """Partial correlations, zero where noise could have made them."""
@@ -358,50 +381,38 @@ def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
     """The same of two groups that are known to be alike in what their numbers mean."""
     columns, numeric = a.release.column_names, _numeric_columns(a.release)
     reason = next((side.edges.reason for side in (a, b) if side.edges.reason is not None), None)
-    subtracted = partial(subtract, level=a.edges.level, overlap=overlap)
-    correlations = coefficients = means = None
-    notes: tuple[str, ...] = ()
-    if reason is None:
-        correlations = _subtract_networks(a, b, overlap=overlap)
+    correlations = smallest = None
+    notes: list[str] = []
+    if all(side.estimate.n_eff >= RELIABLE * len(columns) and not side.unknown_pairs.all() for side in (a, b)):
+        correlations, smallest = _subtract_networks(a, b, overlap=overlap)
     if a.fitted is not None and b.fitted is not None:
-        coefficients = subtracted("coefficient", a.fitted.names, _terms(a.fitted), _terms(b.fitted), _identity)
-        coefficients = join_levels(
-            coefficients,
-            _places_of_terms(a.fitted),
-            a.fitted.spread.total,
-            b.fitted.spread.total,
-            overlap=overlap,
-        )
-        notes = tuple(
-            f"{name}: {note}" for name, part in ((a.name, a.fitted), (b.name, b.fitted)) for note in part.notes
-        )
+        notes = [f"{side.name}: {note}" for side in (a, b) for note in getattr(side.fitted, "notes", ())]
     for side in (a, b):
-        if reason is None and side.edges.note is not None:
-            notes += (f"{side.name}: {side.edges.note}",)
+        if correlations is not None and side.edges.note is not None:
+            notes.append(f"{side.name}: {side.edges.note}")
+        if correlations is not None and side.untold.any():
+            named = list_first([columns[k] for k in np.flatnonzero(side.untold)])
+            notes.append(f"{side.name}: too little is known of {named}: tests of partial correlations leave it out.")
         vague = [columns[k] for k in numeric if _vague(side.estimate)[k]]
         if vague:
-            notes += (f"{side.name}: the standard deviation of {', '.join(vague)} is not known well enough.",)
-    if a.release.augment is not None:
-        means = subtracted("mean", columns, _means(a.estimate), _means(b.estimate), _identity)
-        means = join_levels(
-            means, [*a.release.variables.items()], _mean_covariance(a), _mean_covariance(b), overlap=overlap
-        )
+            notes.append(f"{side.name}: the standard deviation of {', '.join(vague)} is not known well enough.")
     sd_names = tuple(columns[k] for k in numeric)
+    log_sds = (_log_sds(side.estimate, numeric) for side in (a, b))
     return Comparison(
         names=(a.name, b.name),
         columns=columns,
         variables=a.release.variables,
-        means=means,
-        standard_deviations=subtracted(
-            "standard deviation", sd_names, _log_sds(a.estimate, numeric), _log_sds(b.estimate, numeric), np.exp
+        means=None if a.release.augment is None else _subtract_means(a, b, overlap=overlap),
+        standard_deviations=subtract_logs(
+            "standard deviation", sd_names, *log_sds, level=a.edges.level, overlap=overlap
         ),
         partial_correlations=correlations,
-        coefficients=coefficients,
+        coefficients=_subtract_terms(a.fitted, b.fitted, a.edges.level, overlap=overlap),
         outcome=None if a.fitted is None else a.fitted.outcome,
         networks=None if reason is not None else (a.network(fdr), b.network(fdr)),
-        notes=notes,
+        notes=tuple(notes),
         reason=reason,
-        smallest_difference=None if reason is not None else _smallest_difference(a, b, overlap=overlap),
+        smallest_difference=smallest,
         level=a.edges.level,
         fdr=fdr,
         n_eff=(a.estimate.n_eff, b.estimate.n_eff),
@@ -479,17 +490,32 @@ def _pairs(columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{columns[i]} — {columns[j]}" for i, j in zip(*np.triu_indices(len(columns), 1), strict=True))
 
 
-def _identity(values: Vector) -> Vector:
-    return values
+def _subtract_terms(a: Regression | None, b: Regression | None, level: float, *, overlap: bool) -> Differences | None:
+    """Coefficients of a regression."""
+    if a is None or b is None:
+        return None
+    std_err = addition(overlap)(a.terms.std_err, b.terms.std_err)
+    found, places = subtract("coefficient", a.names, a.terms.value, b.terms.value, std_err, level), _places_of_terms(a)
+
+    def covariance(k: int) -> Matrix:
+        square = np.ix_(places[k][1], places[k][1])
+        return add_covariances(a.spread.total[square], b.spread.total[square], overlap=overlap)
+
+    return join(found, places, covariance)
 
 
-# Of each kind of number: values on a scale on which their errors are about Gaussian, and their standard deviations.
-def _means(found: Estimate) -> tuple[Vector, Vector]:
-    return found.location, found.location_sd
+def _subtract_means(a: Side, b: Side, *, overlap: bool) -> Differences:
+    """Means. Clipping moves those of two groups alike, as far as they are clipped alike: only the rest is an error."""
+    first, second = ((one.estimate.location, one.estimate.location_shift, one.mean_covariance) for one in (a, b))
+    apart, places = second[1] - first[1], [*a.release.variables.items()]
+    std_err = np.hypot(addition(overlap)(*(np.sqrt(one[2].diagonal()) for one in (first, second))), apart)
+    found = subtract("mean", a.release.column_names, first[0], second[0], std_err, a.edges.level)
 
+    def covariance(k: int) -> Matrix:
+        square = np.ix_(places[k][1], places[k][1])
+        return add_covariances(first[2][square], second[2][square], overlap=overlap) + np.diag(apart**2)[square]
 
-def _mean_covariance(side: Side) -> Matrix:
-    return UncertainMoments.of(side.release, side.estimate).location_spread.total
+    return join(found, places, covariance)
 
 
 def _log_sds(found: Estimate, columns: list[int]) -> tuple[Vector, Vector]:
@@ -503,53 +529,24 @@ def _vague(found: Estimate) -> NDArray[np.bool_]:
     return np.asarray(found.undetermined | found.hidden_tails)
 
 
-def _terms(fitted: Regression) -> tuple[Vector, Vector]:
-    return fitted.terms.value, fitted.terms.std_err
+def _subtract_networks(a: Side, b: Side, *, overlap: bool) -> tuple[Differences, float | None]:
+    """Partial correlations of all pairs of variables, and the smallest difference that a single test detects.
 
-
-def _scores(edges: EdgeIntervals) -> tuple[Vector, Vector]:
-    pairs = np.triu_indices(len(edges.estimate), 1)
-    return edges.fisher_z[pairs], edges.fisher_z_sd[pairs]
-
-
-def _subtract_networks(a: Side, b: Side, *, overlap: bool) -> Differences:
-    """Partial correlations of all pairs of variables, or strengths where one is a category."""
-    columns, level = a.release.column_names, a.edges.level
-    edges = a.edges_of_columns, b.edges_of_columns
-    (first, first_sd), (second, second_sd) = map(_scores, edges)
-    by_level = subtract(
-        "partial correlation",
-        _pairs(columns),
-        (first, first_sd),
-        (second, second_sd),
-        np.tanh,
-        level=level,
-        overlap=overlap,
+    Associations of a category have a strength, if there are networks.
+    """
+    columns, variables = a.release.column_names, a.release.variables
+    start = SharedStart.of(a.estimate, b.estimate, overlap=overlap)
+    pairs, number = np.triu_indices(len(columns), 1), np.arange(len(columns) * (len(columns) - 1) // 2)
+    first, second = (found[pairs] for found in start.correlations)
+    std_err = np.where((a.unknown_pairs | b.unknown_pairs)[pairs], np.nan, start.sd[pairs])
+    by_level = subtract("partial correlation", _pairs(columns), first, second, std_err, a.edges.level)
+    blocks, number = [*combinations(variables.values(), 2)], _symmetric(number, len(columns))
+    numbers = [number[np.ix_(own, other)].ravel().tolist() for own, other in blocks]
+    places = [*zip(_pairs(tuple(variables)), numbers, strict=True)]
+    found = join(by_level, places, lambda k: start.covariance(*blocks[k]))
+    smallest = None if np.isnan(std_err).all() else float(SEEN * np.nanmedian(std_err))
+    upper, category = np.triu_indices(len(variables), 1), np.array([len(own) > 1 for own in numbers])
+    first, second = (
+        np.where(category, side.edges.estimate[upper], one) for side, one in ((a, found.first), (b, found.second))
     )
-    if a.edges.by_level is None:
-        return by_level
-    number = _symmetric(np.arange(first.size), len(columns))
-    pairs = [*combinations(a.release.variables.items(), 2)]
-    places = [(f"{i} — {j}", number[np.ix_(own, other)].ravel().tolist()) for (i, own), (j, other) in pairs]
-
-    def test(own: range, other: range, numbers: list[int]) -> float:
-        if len(numbers) > _MOST_TOGETHER:
-            return float(q_values(by_level.p_value[numbers]).min())
-        covariances = [side.score_covariance(own, other) for side in edges]
-        return wald_test((second - first)[numbers], add_covariances(*covariances, overlap=overlap))[1]
-
-    joint = [
-        test(own, other, numbers) if len(numbers) > 1 else np.nan
-        for ((_, own), (_, other)), (_, numbers) in zip(pairs, places, strict=True)
-    ]
-    found = join(by_level, places, joint)
-    upper = np.triu_indices(len(a.edges.estimate), 1)
-    ends = ([getattr(side.edges, name)[upper] for name in ("lower", "estimate", "upper")] for side in (a, b))
-    strengths = subtract_ends(*ends, level=level, overlap=overlap)
-    numbers = {name: np.where(found.df > 1, values, getattr(found, name)) for name, values in strengths.items()}
-    return replace(found, **numbers)
-
-
-def _smallest_difference(a: Side, b: Side, *, overlap: bool) -> float | None:
-    (_, first), (_, second) = _scores(a.edges_of_columns), _scores(b.edges_of_columns)
-    return float(np.tanh(SEEN * np.nanmedian(addition(overlap)(first, second)))) if first.size else None
+    return replace(found, first=first, second=second), smallest

@@ -1,12 +1,13 @@
 """Differences of numbers of two groups, with intervals, p-values and a false discovery rate.
 
-Two releases of different people have independent errors, so on a scale on which each is about Gaussian (Fisher's z of a
-correlation, the logarithm of a standard deviation) the variance of a difference is the sum of both. That gives a score
-and its p-value. The interval of a difference in the units of the table comes from both intervals: its lower end is
+Two releases of different people have independent errors, so the variance of a difference is the sum of both, and its
+interval and its p-value follow. Standard deviations have errors that are about Gaussian on the scale of their
+logarithms. There the p-value is found, and the interval of a difference in the units of the table comes from both
+intervals: its lower end is
 
     d - √((b - lower end of b)² + (upper end of a - a)²),
 
-which keeps the asymmetry that intervals of correlations and of standard deviations have (Zou 2007).
+which keeps their asymmetry (Zou 2007).
 
 A category of three levels or more is one variable. The differences d of all its levels are tested at once, by Wald's
 statistic d'(V_a + V_b)⁻¹d, and have one place among the tests that share a false discovery rate. Where people may be in
@@ -15,8 +16,7 @@ ratio of both sizes for t, it is (√V_a + √V_b)² for a single number.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,15 @@ __all__ = [
     "add_covariances",
     "addition",
     "join",
-    "join_levels",
     "q_values",
     "subtract",
-    "subtract_ends",
+    "subtract_logs",
 ]
 
 Places = Sequence[tuple[str, Sequence[int]]]  # the name of each variable, and which of some numbers it has
+
+_MOST_LEVELS = 12  # that a summary lists
+_MOST_TOGETHER = 1000  # numbers in one Wald test; of more, Simes's rule makes one p-value
 
 # What is known of each difference, in the order of tables.
 NUMBERS = ("first", "second", "difference", "lower", "upper", "std_err", "df", "p_value", "q_value")
@@ -55,9 +57,10 @@ class Differences:
     labels : tuple of str
         Of each number: a variable, two joined by a dash, or a term of the regression.
     first, second : arrays
-        The numbers of both groups. A category of three levels or more has none, but its associations have strengths.
+        The numbers of both groups. A category of three levels or more has none, but its associations have strengths
+        if both groups have a network.
     difference, lower, upper : arrays
-        The second minus the first, and its interval.
+        The second minus the first, and its interval; a category has none.
     std_err : array
         Standard error of the difference; of one with an uneven interval, that of an even one of the same length.
     p_value : array
@@ -65,8 +68,8 @@ class Differences:
     q_value : array
         The smallest false discovery rate at which it would be selected (Benjamini and Hochberg 1995).
     df : array of int
-        How many numbers the p-value tests at once: several for a category, all of whose levels belong together. Its
-        strengths may be alike where its levels differ.
+        How many numbers the p-value tests at once: several for a category, all of whose levels belong together, but
+        for those of which a group says too little. Its strengths may be alike where its levels differ.
     levels : Differences or None
         The levels of these categories, one by one, without a q-value: it is their category that is selected. None if
         there are none.
@@ -90,6 +93,14 @@ class Differences:
     levels: "Differences | None" = None
     owners: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
+    def levels_of(self, k: int) -> list[int]:
+        """Which ``levels`` belong to a number: of many, those that differ most surely."""
+        if self.levels is None:
+            return []
+        own = np.flatnonzero(self.levels.owners == k)
+        surest = own[np.argsort(self.levels.p_value[own], kind="stable")][:_MOST_LEVELS]
+        return [int(j) for j in (own if own.size <= _MOST_LEVELS else surest)]
+
     @property
     def global_p_value(self) -> float:
         """Probability of differences this large if both groups were alike in all of these numbers (Simes 1986)."""
@@ -97,39 +108,54 @@ class Differences:
 
 
 def subtract(
-    what: str,
-    labels: tuple[str, ...],
-    first: tuple[Vector, Vector],
-    second: tuple[Vector, Vector],
-    back: Callable[[Vector], Vector],
-    *,
-    level: float,
-    overlap: bool,
+    what: str, labels: tuple[str, ...], first: Vector, second: Vector, std_err: Vector, level: float
 ) -> Differences:
-    """Differences of values whose errors are Gaussian on a scale from which ``back`` leads to the user's units."""
+    """Differences whose errors are Gaussian; those without a standard error have neither interval nor p-value."""
     from scipy.stats import norm
 
-    (a, a_sd), (b, b_sd) = first, second
-    reach = half_width(level)
-    a_ends, b_ends = ([back(x + far * sd) for far in (-reach, 0.0, reach)] for x, sd in (first, second))
-    p_value = np.asarray(2.0 * norm.sf(np.abs(b - a) / addition(overlap)(a_sd, b_sd)))
+    difference, reach = second - first, half_width(level) * std_err
+    p_value = np.asarray(2.0 * norm.sf(np.abs(difference) / std_err))
     return Differences(
         what=what,
         labels=labels,
-        **subtract_ends(a_ends, b_ends, level=level, overlap=overlap),
+        first=first,
+        second=second,
+        difference=difference,
+        lower=difference - reach,
+        upper=difference + reach,
+        std_err=std_err,
         p_value=p_value,
         q_value=q_values(p_value),
         df=np.ones(len(labels), dtype=np.intp),
     )
 
 
-def subtract_ends(first: Sequence[Vector], second: Sequence[Vector], *, level: float, overlap: bool) -> dict[str, Any]:
-    """Numbers of both groups, their differences and the intervals of these, from (lower, value, upper) of each."""
-    (a_low, a, a_high), (b_low, b, b_high) = first, second
-    add, difference = addition(overlap), b - a
-    lower, upper = difference - add(b - b_low, a_high - a), difference + add(b_high - b, a - a_low)
-    std_err = (upper - lower) / (2.0 * half_width(level))
-    return {"first": a, "second": b, "difference": difference, "lower": lower, "upper": upper, "std_err": std_err}
+def subtract_logs(
+    what: str,
+    labels: tuple[str, ...],
+    first: tuple[Vector, Vector],
+    second: tuple[Vector, Vector],
+    *,
+    level: float,
+    overlap: bool,
+) -> Differences:
+    """Differences of positive numbers, from their logarithms and the standard deviations of these."""
+    (a, a_sd), (b, b_sd) = first, second
+    add, reach = addition(overlap), half_width(level)
+    (a_low, a_here, a_high), (b_low, b_here, b_high) = (
+        [np.exp(x + far * sd) for far in (-reach, 0.0, reach)] for x, sd in (first, second)
+    )
+    difference = b_here - a_here
+    lower, upper = difference - add(b_here - b_low, a_high - a_here), difference + add(b_high - b_here, a_here - a_low)
+    return replace(
+        subtract(what, labels, a, b, add(a_sd, b_sd), level),
+        first=a_here,
+        second=b_here,
+        difference=difference,
+        lower=lower,
+        upper=upper,
+        std_err=(upper - lower) / (2.0 * reach),
+    )
 
 
 def q_values(p_value: Vector) -> Vector:
@@ -141,35 +167,37 @@ def q_values(p_value: Vector) -> Vector:
     return q_value
 
 
-def join_levels(found: Differences, places: Places, first: Matrix, second: Matrix, *, overlap: bool) -> Differences:
-    """The same with every category as one variable; ``first`` and ``second`` are the covariances of both groups."""
+def join(found: Differences, places: Places, covariance: Callable[[int], Matrix]) -> Differences:
+    """Every variable has one place, and those with several numbers one test of them all, without a value.
 
-    def test(own: Sequence[int]) -> float:
-        square = np.ix_(own, own)
-        return wald_test(found.difference[own], add_covariances(first[square], second[square], overlap=overlap))[1]
-
-    return join(found, places, [test(own) if len(own) > 1 else np.nan for _, own in places])
-
-
-def join(found: Differences, places: Places, joint: Sequence[float]) -> Differences:
-    """What is several numbers becomes one, without a value, with the p-value of the test of all of them."""
-    df = np.array([len(own) for _, own in places], dtype=np.intp)
-    several = df > 1
+    ``covariance`` is that of the differences of a variable. Those without a standard error are not tested.
+    """
+    several = np.array([len(own) > 1 for _, own in places])
     if not several.any():
         return found
-    start = [own[0] for _, own in places]
+    start, known = [own[0] for _, own in places], ~np.isnan(found.std_err)
+
+    def test(k: int, own: NDArray[np.intp]) -> float:
+        told = known[own]
+        if not told.any():
+            return np.nan
+        if np.count_nonzero(told) > _MOST_TOGETHER:
+            return float(np.nanmin(q_values(found.p_value[own])))
+        return wald_test(found.difference[own[told]], covariance(k)[np.ix_(told, told)])[1]
+
+    joint = [test(k, np.array(own)) if len(own) > 1 else np.nan for k, (_, own) in enumerate(places)]
     numbers = {name: np.where(several, np.nan, getattr(found, name)[start]) for name in NUMBERS if name != "df"}
     numbers["p_value"] = np.where(several, joint, numbers["p_value"])
     numbers["q_value"] = q_values(numbers["p_value"])
     rows = [k for _, own in places if len(own) > 1 for k in own]
-    owners = np.repeat(np.flatnonzero(several), df[several])
+    owners = np.repeat(np.flatnonzero(several), [len(own) for _, own in places if len(own) > 1])
     levels = {name: getattr(found, name)[rows] for name in NUMBERS}
     levels["q_value"] = np.full(len(rows), np.nan)
     return Differences(
         what=found.what,
         labels=tuple(name for name, _ in places),
         **numbers,
-        df=df,
+        df=np.array([known[list(own)].sum() if len(own) > 1 else 1 for _, own in places], dtype=np.intp),
         levels=Differences(f"{found.what} of a level", tuple(found.labels[k] for k in rows), **levels, owners=owners),
     )
 

@@ -36,7 +36,7 @@ from graphveil.recovery.network import RELIABLE, Network, refit, repair_diagonal
 from graphveil.recovery.noise_model import NoisyCovariance
 from graphveil.spec.forecast import SEEN
 
-__all__ = ["EdgeIntervals", "edge_intervals", "fisher_z", "leave_out"]
+__all__ = ["EdgeIntervals", "edge_intervals", "fisher_z", "leave_out", "within_groups"]
 
 _PAIRS, _COLUMNS = 20_000, 1000  # so many are simulated at most, to compare the real ones with
 _TAIL = 0.02  # of simulated pairs: beyond them too few are left to be counted
@@ -203,7 +203,7 @@ def edge_intervals(
     p, places = len(noisy.matrix), tuple((variables or {}).values())
     several = any(len(place) > 1 for place in places)
     groups = collinear_columns(noisy)
-    lost = _within_groups(groups, p)
+    lost = within_groups(groups, p)
     if network.is_broad or (groups and lost[np.triu_indices(p, 1)].all()):
         named = tuple(variables or ()) if several else columns
         nothing = np.full((len(named) or p,) * 2, np.nan)
@@ -252,7 +252,7 @@ def _join_levels(by_column: EdgeIntervals, variables: Mapping[str, range], joint
     )
 
 
-def _within_groups(groups: tuple[tuple[int, ...], ...], p: int) -> NDArray[np.bool_]:
+def within_groups(groups: tuple[tuple[int, ...], ...], p: int) -> NDArray[np.bool_]:
     """Pairs of columns that are collinear with each other: what one of them has given the others is noise."""
     found = np.zeros((p, p), dtype=bool)
     for group in groups:

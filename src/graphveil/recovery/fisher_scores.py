@@ -8,6 +8,7 @@ Errors with cov(T_ij, T_kl) = size (G_ik G_jl + G_il G_jk) give those of U the s
 Fisher's z, the inverse hyperbolic tangent of r, moves by 1/(1 - r²) times as much.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,7 +58,7 @@ class FisherScores:
             variance += more * self._scale**2
         return np.asarray(np.sqrt((variance + variance.T) / 2.0) / (1.0 - square))
 
-    def block_covariance(self, a: range, b: range) -> Matrix:
+    def block_covariance(self, a: Sequence[int], b: Sequence[int]) -> Matrix:
         """Covariance of Fisher's z of all pairs of a column of ``a`` and one of ``b``, row by row."""
         square = np.ix_(a, b)
         r, count = self._correlations[square], len(a) * len(b)

@@ -77,7 +77,7 @@ def _render_pair(release: Release, pair: Comparison, layout: Layout, *, unfolded
     counts = [(int(pair.differ(kind).sum()), kind) for kind in pair.kinds]
     said = ", ".join(f"{count} of {len(kind.labels)} {kind.what}s" for count, kind in counts)
     drawn = "" if pair.networks is None else _render_network(release.variable_labels, pair.panels[2], layout)
-    why = "" if pair.reason is None else f"<p>No partial correlations are compared. {escape(pair.reason)}</p>"
+    why = "" if pair.missing is None else f"<p>{escape(pair.missing)}</p>"
     return (
         f'<details class="pair-of-groups"{" open" if unfolded else ""}><summary>{escape(pair.names[1])} compared with '
         f"{escape(pair.names[0])}: {said} differ</summary>{why}"
@@ -105,7 +105,7 @@ def _render_difference(release: Release, kind: Differences, k: int) -> str:
     what = f'<th scope="row"><small>{escape(kind.what)}</small> {escape(_label(release, kind, k))}</th>'
     if np.isnan(kind.difference[k]) and kind.levels is not None:  # a category: what its levels differ by follows
         together = f"{kind.df[k]} levels together, p = {kind.p_value[k]:.2g}"
-        own = [_render_difference(release, kind.levels, int(j)) for j in np.flatnonzero(kind.levels.owners == k)]
+        own = [_render_difference(release, kind.levels, j) for j in kind.levels_of(k)]
         return f'<tr>{what}<td class="number" colspan="3"><small>{together}</small></td></tr>{"".join(own)}'
     interval = f"{_number(kind.lower[k], '+.2g')} to {_number(kind.upper[k], '+.2g')}"
     return (
