@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from graphveil.inference.centrality import Centrality as Centrality
     from graphveil.inference.centrality import centrality as centrality
     from graphveil.inference.comparison import Comparison as Comparison
-    from graphveil.inference.comparison import compare as compare
     from graphveil.inference.components import Components as Components
     from graphveil.inference.components import components as components
     from graphveil.inference.regression import Regression as Regression
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from graphveil.inference.synthetic import SyntheticRows as SyntheticRows
     from graphveil.inference.synthetic import sample as sample
     from graphveil.ledger.ledger import Ledger as Ledger
+    from graphveil.planning.comparison import compare as compare
     from graphveil.planning.forecasts import plan as plan
     from graphveil.recovery.edge_intervals import EdgeIntervals as EdgeIntervals
     from graphveil.recovery.estimate import Estimate as Estimate
@@ -85,7 +85,7 @@ _HOME = {
     "Weight": "graphveil.spec.weight",
     "audit": "graphveil.auditing.run",
     "centrality": "graphveil.inference.centrality",
-    "compare": "graphveil.inference.comparison",
+    "compare": "graphveil.planning.comparison",
     "components": "graphveil.inference.components",
     "merge_releases": "graphveil.released.merged",
     "plan": "graphveil.planning.forecasts",

@@ -42,6 +42,11 @@ def compare(
     overlap: Annotated[
         bool, typer.Option("--overlap", help="Somebody may have records in both releases; intervals become wider.")
     ] = False,
+    bootstrap: Annotated[
+        bool,
+        typer.Option("--bootstrap", help="Measure errors on drawn pairs of groups that do not differ; takes minutes."),
+    ] = False,
+    draws: Annotated[int, Number(help="Number of these pairs.")] = 199,
     as_json: AsJson = False,
 ) -> None:
     """Compare two releases: networks, means, standard deviations, a regression. Free, and needs no records.
@@ -51,7 +56,7 @@ def compare(
 
     Example: graphveil compare men.release women.release --outcome bmi --on age -o differences.csv
     """
-    from graphveil.inference.comparison import compare as make
+    from graphveil.planning.comparison import compare as make
     from graphveil.released.release import Release
 
     if output is not None:
@@ -61,9 +66,19 @@ def compare(
         output = require_writable(output, kind)
     releases = [Release.load(require_file(path)) for path in (first, second)]
     names = (first.stem, second.stem) if first.stem != second.stem else ("a", "b")
-    with progress_bar("Comparing", as_json):
+    with progress_bar("Comparing", as_json) as count:
         columns = None if on is None else split_columns(on, releases[0].column_names)
-        found = make(*releases, outcome=outcome, on=columns, names=names, fdr=fdr, overlap=overlap)
+        found = make(
+            *releases,
+            outcome=outcome,
+            on=columns,
+            names=names,
+            fdr=fdr,
+            overlap=overlap,
+            method="bootstrap" if bootstrap else "score",
+            draws=draws,
+            progress=count,
+        )
     if output is not None:
         _write(found, output)
     facts = _facts(found) | ({} if output is None else {"differences": str(output)})
@@ -85,6 +100,7 @@ def _facts(found: "Comparison") -> dict[str, Any]:
         "n_eff": list(found.n_eff),
         "overlap": found.overlap,
         "fdr": found.fdr,
+        "draws": found.draws,
         **counts,
         "outcome": found.outcome,
         "notes": list(found.notes),

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphveil import _validation
 from graphveil._html import facts_html
 from graphveil._network_plot import Panel, plot_networks
 from graphveil._packages import import_package
@@ -47,7 +46,7 @@ from graphveil.spec.kinds import Category
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparison", "Side", "compare", "compare_sides"]
+__all__ = ["AllDifferences", "Comparison", "Side", "check_alike", "compare_sides", "group_names", "subtract_sides"]
 
 # What may differ between releases that describe the same thing: how far rows were clipped, and whose row is whose.
 _OWN = ("data_norm", "rows_per_person", "person", "neighbours")
@@ -83,14 +82,14 @@ class Comparison:
         What a reader must know, such as why a coefficient has no interval in a group.
     reason : str or None
         Why there are no networks.
-    smallest_difference : float or None
-        Difference of two partial correlations near zero that would be detected four times out of five, at 95%.
     level, fdr : float
         Level of the intervals, and the false discovery rate at which numbers ``differ``.
     n_eff : tuple of two floats
         Number of noise-free records that each release is as good as.
     overlap : bool
         Whether people may have records in both.
+    draws : int
+        From how many drawn pairs of groups the size of errors was measured; 0 if it is that of their law.
     """
 
     names: tuple[str, str]
@@ -104,11 +103,11 @@ class Comparison:
     networks: tuple[Matrix, Matrix] | None
     notes: tuple[str, ...]
     reason: str | None
-    smallest_difference: float | None
     level: float
     fdr: float
     n_eff: tuple[float, float]
     overlap: bool
+    draws: int = 0
 
     @property
     def kinds(self) -> tuple[Differences, ...]:
@@ -187,6 +186,17 @@ class Comparison:
         return said
 
     @property
+    def smallest_difference(self) -> float | None:
+        """Difference of two partial correlations that a test detects four times out of five, at 95%; None without any.
+
+        Of two single columns, whose standard error is the median.
+        """
+        kind = self.partial_correlations
+        parts = [] if kind is None else [part.std_err for part in (kind, kind.levels) if part is not None]
+        known = [one for part in parts for one in part if not np.isnan(one)]
+        return float(SEEN * np.median(known)) if known else None
+
+    @property
     def missing(self) -> str | None:
         """What could not be made, and why."""
         if self.reason is None:
@@ -196,9 +206,12 @@ class Comparison:
 
     @property
     def _assumption(self) -> str:
+        drawn = (
+            f" Errors are as large as in {self.draws} drawn pairs of groups that do not differ." if self.draws else ""
+        )
         if self.overlap:
-            return "People may be in both groups: intervals are valid under any dependence of their errors."
-        return "Assumes that nobody's records are in both groups."
+            return f"People may be in both groups: intervals are valid under any dependence of their errors.{drawn}"
+        return f"Assumes that nobody's records are in both groups.{drawn}"
 
     @property
     def _power(self) -> str:
@@ -257,63 +270,6 @@ class Comparison:
         return facts_html(f"{self.names[1]} minus {self.names[0]}", facts)
 
 
-def compare(
-    a: Release,
-    b: Release,
-    *,
-    outcome: str | int | None = None,
-    on: Sequence[str | int] | None = None,
-    names: tuple[str, str] | None = None,
-    level: float = 0.95,
-    fdr: float = 0.1,
-    overlap: bool = False,
-) -> Comparison:
-    """Compare two releases: means, standard deviations, partial correlations, a regression, with intervals. Free.
-
-    Parameters
-    ----------
-    a, b : Release
-        Of the same columns with the same bounds.
-    outcome, on : optional
-        A regression to compare, as in :func:`graphveil.regression`: the outcome column and the explanatory columns (by
-        default, all others).
-    names : pair of str, optional
-        What the groups are called. Default: their levels, for releases made with ``by``; otherwise "a" and "b".
-    level : float, default 0.95
-        Level of the intervals, for each number separately.
-    fdr : float, default 0.1
-        False discovery rate at which numbers of each kind are marked as different.
-    overlap : bool, default False
-        False asserts that nobody has records in both releases: their errors are then independent. With True, standard
-        deviations are added instead of variances, which is valid under any dependence and gives wider intervals.
-
-    Returns
-    -------
-    Comparison
-
-    Examples
-    --------
-    >>> import graphveil as gv
-    >>> rows = gv.simulate.gaussian_rows(gv.simulate.paper_model(3, p=4), 20_000, random_state=0)
-    >>> domain, budget = gv.Domain(bounds=(-6, 6)), gv.Budget(1.0, 1e-6)
-    >>> one, two = (
-    ...     gv.release(part, domain=domain, budget=budget, random_state=0) for part in (rows[::2], rows[1::2] + 0.5)
-    ... )
-    >>> compare(one, two, names=("before", "after"))
-    <Comparison of before and after: 0 of 6 partial correlations, 4 of 4 means, 0 of 4 standard deviations differ>
-    """
-    _check_alike(a, b, overlap=_validation.flag("overlap", overlap))
-    called = _validation.text_tuple("names", names or _group_names(a, b))
-    if len(called) != 2:
-        raise InvalidParameter.of("names", "two names", names)
-    level = _validation.number("level", level, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
-    fdr = _validation.number("fdr", fdr, "a number in (0, 1)", 0.0, 1.0, open_ends=True)
-    if outcome is None and on is not None:
-        raise InvalidParameter("on needs an outcome: the column that these columns explain.")
-    sides = Side.of(a, called[0], level, outcome, on), Side.of(b, called[1], level, outcome, on)
-    return compare_sides(*sides, fdr=fdr, overlap=overlap)
-
-
 @dataclass(frozen=True, eq=False)
 class Side:
     """One of the groups, with all that is compared: made once for comparisons with several others.
@@ -323,14 +279,15 @@ class Side:
     release : Release
     name : str
     estimate : Estimate
-    edges : EdgeIntervals
+    level : float
+        Of intervals.
     fitted : Regression or None
     """
 
     release: Release
     name: str
     estimate: Estimate
-    edges: EdgeIntervals
+    level: float
     fitted: Regression | None
 
     @classmethod
@@ -345,7 +302,12 @@ class Side:
         """What a release says."""
         found = recover(release)
         fitted = None if outcome is None else regression(release, outcome, on, level=level)
-        return cls(release, name, found, Analysis(release, found).find_intervals(level), fitted)
+        return cls(release, name, found, level, fitted)
+
+    @cached_property
+    def edges(self) -> EdgeIntervals:
+        """The edges of its network, with their intervals."""
+        return Analysis(self.release, self.estimate).find_intervals(self.level)
 
     @property
     def mean_covariance(self) -> Matrix:
@@ -378,13 +340,16 @@ class Side:
 
 
 def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
-    """The same of two groups that are known to be alike in what their numbers mean."""
-    columns, numeric = a.release.column_names, _numeric_columns(a.release)
+    """Compare two groups that are known to be alike in what their numbers mean."""
+    columns = a.release.column_names
     reason = next((side.edges.reason for side in (a, b) if side.edges.reason is not None), None)
-    correlations = smallest = None
-    notes: list[str] = []
-    if all(side.estimate.n_eff >= RELIABLE * len(columns) and not side.unknown_pairs.all() for side in (a, b)):
-        correlations, smallest = _subtract_networks(a, b, overlap=overlap)
+    differences, notes = subtract_sides(a, b, overlap=overlap), list[str]()
+    correlations = differences.partial_correlations
+    if correlations is not None:  # of categories, strengths
+        upper, category = np.triu_indices(len(a.release.variables), 1), np.isnan(correlations.difference)
+        first = np.where(category, a.edges.estimate[upper], correlations.first)
+        second = np.where(category, b.edges.estimate[upper], correlations.second)
+        correlations = replace(correlations, first=first, second=second)
     if a.fitted is not None and b.fitted is not None:
         notes = [f"{side.name}: {note}" for side in (a, b) for note in getattr(side.fitted, "notes", ())]
     for side in (a, b):
@@ -393,34 +358,50 @@ def compare_sides(a: Side, b: Side, *, fdr: float, overlap: bool) -> Comparison:
         if correlations is not None and side.untold.any():
             named = list_first([columns[k] for k in np.flatnonzero(side.untold)])
             notes.append(f"{side.name}: too little is known of {named}: tests of partial correlations leave it out.")
-        vague = [columns[k] for k in numeric if _vague(side.estimate)[k]]
+        vague = [columns[k] for k in _numeric_columns(side.release) if _vague(side.estimate)[k]]
         if vague:
             notes.append(f"{side.name}: the standard deviation of {', '.join(vague)} is not known well enough.")
-    sd_names = tuple(columns[k] for k in numeric)
-    log_sds = (_log_sds(side.estimate, numeric) for side in (a, b))
     return Comparison(
         names=(a.name, b.name),
         columns=columns,
         variables=a.release.variables,
-        means=None if a.release.augment is None else _subtract_means(a, b, overlap=overlap),
-        standard_deviations=subtract_logs(
-            "standard deviation", sd_names, *log_sds, level=a.edges.level, overlap=overlap
-        ),
+        means=differences.means,
+        standard_deviations=differences.standard_deviations,
         partial_correlations=correlations,
-        coefficients=_subtract_terms(a.fitted, b.fitted, a.edges.level, overlap=overlap),
+        coefficients=differences.coefficients,
         outcome=None if a.fitted is None else a.fitted.outcome,
         networks=None if reason is not None else (a.network(fdr), b.network(fdr)),
         notes=tuple(notes),
         reason=reason,
-        smallest_difference=smallest,
-        level=a.edges.level,
+        level=a.level,
         fdr=fdr,
         n_eff=(a.estimate.n_eff, b.estimate.n_eff),
         overlap=overlap,
     )
 
 
-def _check_alike(a: Any, b: Any, *, overlap: bool) -> None:
+class AllDifferences(NamedTuple):
+    """Every kind of numbers of a comparison; None where there is none."""
+
+    means: Differences | None
+    standard_deviations: Differences
+    partial_correlations: Differences | None
+    coefficients: Differences | None
+
+
+def subtract_sides(a: Side, b: Side, *, overlap: bool) -> AllDifferences:
+    """The numbers of a comparison, without networks."""
+    numeric, columns = _numeric_columns(a.release), a.release.column_names
+    names, (first, second) = tuple(columns[k] for k in numeric), (_log_sds(one.estimate, numeric) for one in (a, b))
+    return AllDifferences(
+        None if a.release.augment is None else _subtract_means(a, b, overlap=overlap),
+        subtract_logs("standard deviation", names, first, second, level=a.level, overlap=overlap),
+        _subtract_networks(a, b, overlap=overlap),
+        _subtract_terms(a, b, overlap=overlap),
+    )
+
+
+def check_alike(a: Any, b: Any, *, overlap: bool) -> None:
     """Refuse releases that describe different things, or, unless it was said, the same people."""
     for name, release in (("a", a), ("b", b)):
         require_release(name, release)
@@ -454,7 +435,8 @@ def _parts(release: Release) -> tuple[Release, ...]:
     return release.parts if isinstance(release, MergedRelease) else (release,)
 
 
-def _group_names(a: Release, b: Release) -> tuple[str, str]:
+def group_names(a: Release, b: Release) -> tuple[str, str]:
+    """What two groups are called."""
     events = a.event, b.event
     if isinstance(events[0], GroupEvent) and isinstance(events[1], GroupEvent) and events[0].group != events[1].group:
         return str(events[0].group[1]), str(events[1].group[1])
@@ -490,16 +472,17 @@ def _pairs(columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{columns[i]} — {columns[j]}" for i, j in zip(*np.triu_indices(len(columns), 1), strict=True))
 
 
-def _subtract_terms(a: Regression | None, b: Regression | None, level: float, *, overlap: bool) -> Differences | None:
+def _subtract_terms(a: Side, b: Side, *, overlap: bool) -> Differences | None:
     """Coefficients of a regression."""
-    if a is None or b is None:
+    first, second = a.fitted, b.fitted
+    if first is None or second is None:
         return None
-    std_err = addition(overlap)(a.terms.std_err, b.terms.std_err)
-    found, places = subtract("coefficient", a.names, a.terms.value, b.terms.value, std_err, level), _places_of_terms(a)
+    std_err, places = addition(overlap)(first.terms.std_err, second.terms.std_err), _places_of_terms(first)
+    found = subtract("coefficient", first.names, first.terms.value, second.terms.value, std_err, a.level)
 
     def covariance(k: int) -> Matrix:
         square = np.ix_(places[k][1], places[k][1])
-        return add_covariances(a.spread.total[square], b.spread.total[square], overlap=overlap)
+        return add_covariances(first.spread.total[square], second.spread.total[square], overlap=overlap)
 
     return join(found, places, covariance)
 
@@ -509,7 +492,7 @@ def _subtract_means(a: Side, b: Side, *, overlap: bool) -> Differences:
     first, second = ((one.estimate.location, one.estimate.location_shift, one.mean_covariance) for one in (a, b))
     apart, places = second[1] - first[1], [*a.release.variables.items()]
     std_err = np.hypot(addition(overlap)(*(np.sqrt(one[2].diagonal()) for one in (first, second))), apart)
-    found = subtract("mean", a.release.column_names, first[0], second[0], std_err, a.edges.level)
+    found = subtract("mean", a.release.column_names, first[0], second[0], std_err, a.level)
 
     def covariance(k: int) -> Matrix:
         square = np.ix_(places[k][1], places[k][1])
@@ -529,24 +512,16 @@ def _vague(found: Estimate) -> NDArray[np.bool_]:
     return np.asarray(found.undetermined | found.hidden_tails)
 
 
-def _subtract_networks(a: Side, b: Side, *, overlap: bool) -> tuple[Differences, float | None]:
-    """Partial correlations of all pairs of variables, and the smallest difference that a single test detects.
-
-    Associations of a category have a strength, if there are networks.
-    """
+def _subtract_networks(a: Side, b: Side, *, overlap: bool) -> Differences | None:
+    """Partial correlations of all pairs of variables."""
     columns, variables = a.release.column_names, a.release.variables
-    start = SharedStart.of(a.estimate, b.estimate, overlap=overlap)
-    pairs, number = np.triu_indices(len(columns), 1), np.arange(len(columns) * (len(columns) - 1) // 2)
+    if any(side.estimate.n_eff < RELIABLE * len(columns) or side.unknown_pairs.all() for side in (a, b)):
+        return None
+    start, pairs = SharedStart.of(a.estimate, b.estimate, overlap=overlap), np.triu_indices(len(columns), 1)
     first, second = (found[pairs] for found in start.correlations)
     std_err = np.where((a.unknown_pairs | b.unknown_pairs)[pairs], np.nan, start.sd[pairs])
-    by_level = subtract("partial correlation", _pairs(columns), first, second, std_err, a.edges.level)
-    blocks, number = [*combinations(variables.values(), 2)], _symmetric(number, len(columns))
+    by_level = subtract("partial correlation", _pairs(columns), first, second, std_err, a.level)
+    blocks, number = [*combinations(variables.values(), 2)], _symmetric(np.arange(first.size), len(columns))
     numbers = [number[np.ix_(own, other)].ravel().tolist() for own, other in blocks]
     places = [*zip(_pairs(tuple(variables)), numbers, strict=True)]
-    found = join(by_level, places, lambda k: start.covariance(*blocks[k]))
-    smallest = None if np.isnan(std_err).all() else float(SEEN * np.nanmedian(std_err))
-    upper, category = np.triu_indices(len(variables), 1), np.array([len(own) > 1 for own in numbers])
-    first, second = (
-        np.where(category, side.edges.estimate[upper], one) for side, one in ((a, found.first), (b, found.second))
-    )
-    return replace(found, first=first, second=second), smallest
+    return join(by_level, places, lambda k: start.covariance(*blocks[k]))

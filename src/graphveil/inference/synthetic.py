@@ -27,7 +27,7 @@ from graphveil.spec.kinds import Category, Kind, Number, Ordinal
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["WARNING", "SyntheticRows", "sample"]
+__all__ = ["WARNING", "SyntheticRows", "cells_of", "kinds_of", "sample"]
 
 WARNING = (
     "Synthetic rows, drawn from a private release. They follow its means and covariances and nothing else: analyse the "
@@ -113,14 +113,14 @@ def sample(release: Release, n_rows: int, *, random_state: int | None = None) ->
     rows = found.location + gaussian_rows(found.precision, n_rows, random_state=seed)
     spread = np.sqrt(found.covariance.diagonal())
     columns, start = {}, 0
-    for name, kind in _kinds(release):
+    for name, kind in kinds_of(release):
         part = slice(start, start + (1 if kind is None else len(kind.column_names(name))))
-        columns[name] = _cells(kind, rows[:, part], found.location[part], spread[part])
+        columns[name] = cells_of(kind, rows[:, part], found.location[part], spread[part])
         start = part.stop
     return SyntheticRows(columns, release.guarantee)
 
 
-def _kinds(release: Release) -> Sequence[tuple[str, Kind | None]]:
+def kinds_of(release: Release) -> Sequence[tuple[str, Kind | None]]:
     """The variables of a release; numbers between their bounds, where there is no codebook, or without any."""
     domain = release.domain
     if domain.codebook is not None:
@@ -132,7 +132,7 @@ def _kinds(release: Release) -> Sequence[tuple[str, Kind | None]]:
     return [(name, Number(float(a), float(b))) for name, a, b in zip(names, lows, highs, strict=True)]
 
 
-def _cells(kind: Kind | None, rows: NDArray[np.float64], location: Vector, spread: Vector) -> NDArray[Any]:
+def cells_of(kind: Kind | None, rows: NDArray[np.float64], location: Vector, spread: Vector) -> NDArray[Any]:
     """The cells of one variable."""
     if isinstance(kind, Category):
         return _levels_of(kind, rows, location, spread)

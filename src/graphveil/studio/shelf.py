@@ -84,7 +84,7 @@ class Shelf:
 
     def compare(self, first: str, second: str, overlap: bool) -> dict[str, Any]:
         """What two releases differ in."""
-        from graphveil.inference.comparison import compare
+        from graphveil.planning.comparison import compare
 
         releases = self.find(first), self.find(second)
         a, b = (self._names[release.checksum] for release in releases)
