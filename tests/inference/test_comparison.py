@@ -8,9 +8,11 @@ import pytest
 from scipy.stats import chi2, norm
 
 import graphveil as gv
-from graphveil.inference.differences import add_covariances, subtract, subtract_logs
+from graphveil.inference.differences import Differences, add_covariances, calibrate, subtract, subtract_logs
+from graphveil.recovery.edge_intervals import EdgeIntervals
 from graphveil.spec.augmentation import Constant
 from helpers.mixed import KINDS, mixed_rows
+from helpers.nested import hospital, hospital_domain
 
 BUDGET = gv.Budget(2.0, 1e-6)
 NAMES = ("age", "bmi", "pressure", "sugar")
@@ -221,6 +223,41 @@ def test_what_has_no_interval_in_a_group_is_compared_without_one():
 
 
 @pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+def test_no_difference_is_invented_between_nested_categories():
+    """Sex says nothing of ward and chapter. From two networks, each with a start of its own, p was 9e-13 here."""
+    kinds = dict(zip(hospital_domain().codebook.names, hospital_domain().codebook.kinds, strict=True))
+    domain, budget = gv.Domain(kinds, person="patient"), gv.Budget(1.0, 1e-6)
+    groups = gv.release(hospital(14_000, 10_000), domain=domain, budget=budget, by="sex", random_state=7000)
+    found = gv.compare(groups["F"], groups["M"])
+    pairs = found.partial_correlations
+    k = pairs.labels.index("ward — chapter")
+    assert pairs.p_value[k] > 0.01
+    assert not found.differ(pairs)[k]
+    assert pairs.df[k] < 55, "some levels are too rare to be known in both groups"
+    assert "tests of partial correlations leave" in found.summary()
+    unknown = np.isnan(pairs.levels.p_value[pairs.levels.owners == k])
+    assert pairs.df[k] == np.count_nonzero(~unknown)
+
+
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
+def test_groups_are_compared_where_no_network_can_be_drawn(one, monkeypatch):
+    """Edges of one group may contradict each other: the test needs no network."""
+    broad = "Edges that look certain contradict each other."
+
+    def none(noisy, network, *rest):
+        nothing = np.full(noisy.matrix.shape, np.nan)
+        return EdgeIntervals(nothing, nothing, nothing, nothing, 0.95, broad, NAMES)
+
+    other = released(JOINED, 1)
+    expected = gv.compare(one, other).partial_correlations
+    monkeypatch.setattr("graphveil.recovery.analysis.edge_intervals", none)
+    found = gv.compare(one, other)
+    assert found.partial_correlations.p_value == pytest.approx(expected.p_value)
+    assert found.networks is None
+    assert f"No networks are drawn. {broad}" in found.summary()
+
+
+@pytest.mark.filterwarnings("ignore::graphveil.exceptions.PrivacyWarning")
 def test_the_notes_of_a_regression_name_its_group(one):
     rows = gv.simulate.gaussian_rows(APART, 250, random_state=5)
     poor = gv.release(rows, domain=DOMAIN, budget=gv.Budget(0.1, 1e-6), random_state=5)
@@ -307,6 +344,8 @@ def test_without_intervals_the_reason_is_given():
         ({"level": 1.0}, "level must be"),
         ({"fdr": 0.0}, "fdr must be"),
         ({"overlap": "no"}, "overlap must be"),
+        ({"method": "exact"}, "method must be"),
+        ({"draws": 3}, "draws must be"),
         ({"on": ["age"]}, "on needs an outcome"),
         ({"outcome": "weight"}, "outcome must be"),
         ({"outcome": "age", "on": ["age"]}, "not the outcome"),
@@ -327,3 +366,64 @@ def test_one_column_is_compared_too():
     assert found.differ(found.means).all()
     assert found.partial_correlations.labels == ()
     assert found.smallest_difference is None
+
+
+def test_errors_are_as_large_as_simulated_ones():
+    rng = np.random.default_rng(0)
+    ones = np.ones(2)
+
+    def drawn(scale):
+        return subtract("mean", ("x", "y"), np.zeros(2), scale * rng.standard_normal(2), ones, 0.95)
+
+    found = subtract("mean", ("x", "y"), np.zeros(2), np.array([3.0, 0.0]), ones, 0.95)
+    wider = calibrate(found, [drawn(2.0) for _ in range(2000)])
+    assert wider.std_err == pytest.approx([2.0, 2.0], rel=0.1)
+    assert wider.upper - wider.difference == pytest.approx(norm.isf(0.025) * wider.std_err)
+    assert wider.p_value == pytest.approx(2 * norm.sf(np.abs(found.difference) / wider.std_err))
+
+
+def test_a_joint_test_follows_its_simulated_statistic():
+    """Of a statistic that is twice a χ², half of it is one."""
+    rng, df = np.random.default_rng(0), 5
+
+    def with_statistic(value):
+        numbers = np.full(1, np.nan)
+        p_value = np.array([chi2.sf(value, df)])
+        return Differences("mean", ("x",), *(numbers,) * 6, p_value, p_value, np.array([df]))
+
+    wider = calibrate(with_statistic(20.0), [with_statistic(2.0 * rng.chisquare(df)) for _ in range(4000)])
+    assert wider.p_value[0] == pytest.approx(chi2.sf(10.0, df), rel=0.15)
+
+
+def test_a_bootstrap_of_gaussian_records_agrees_with_the_law():
+    pair = [released(APART, seed, n=3000, domain=gv.Domain(columns=NAMES, bounds=(-4, 4))) for seed in (0, 1)]
+    done = []
+    found = gv.compare(*pair, method="bootstrap", draws=50, progress=lambda count, total: done.append((count, total)))
+    law = gv.compare(*pair)
+    assert done[-1] == (50, 50)
+    assert found.draws == 50
+    assert "50 drawn pairs" in found.summary()
+    for kind, by_law in ((found.partial_correlations, law.partial_correlations), (found.means, law.means)):
+        assert kind.difference == pytest.approx(by_law.difference)
+        ratios = kind.std_err / by_law.std_err
+        assert 0.75 < np.sqrt(np.mean(ratios**2)) < 1.3  # of 200 simulated numbers and more: ±0.05
+    again = gv.compare(*pair, method="bootstrap", draws=50)
+    assert again.partial_correlations.p_value.tolist() == found.partial_correlations.p_value.tolist()
+
+
+def test_a_bootstrap_draws_categories_and_what_is_missing(wards):
+    found = gv.compare(*wards, method="bootstrap", draws=20)
+    law = gv.compare(*wards)
+    k = found.partial_correlations.labels.index("ward — bmi")
+    assert found.partial_correlations.p_value[k] < 1e-4 > law.partial_correlations.p_value[k]
+    assert (np.isnan(found.partial_correlations.p_value) == np.isnan(law.partial_correlations.p_value)).all()
+
+
+def test_a_bootstrap_refuses_what_it_cannot_draw(one):
+    rows = np.c_[np.random.default_rng(0).normal(size=(2000, 2)), np.ones(2000)]
+    domain = gv.Domain(columns=("x", "y"), bounds=(-4, 4), weight=gv.Weight("w", largest=2))
+    weighted = [
+        gv.release(rows[:, :2], weight=rows[:, 2], domain=domain, budget=BUDGET, random_state=seed) for seed in (0, 1)
+    ]
+    with pytest.raises(gv.exceptions.InvalidParameter, match="does not know survey weights"):
+        gv.compare(*weighted, method="bootstrap")
