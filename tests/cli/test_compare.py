@@ -66,6 +66,15 @@ def test_a_regression_and_a_picture(graphveil, groups, tmp_path):
     assert "columns are" in graphveil("compare", *groups, "--outcome", "weight").err
 
 
+def test_errors_are_measured_if_asked(graphveil, groups):
+    said = graphveil("compare", *groups, "--bootstrap", "--draws", 20, "--json").json
+    assert said["draws"] == 20
+    assert said["mean"]["differ"] == 1
+    assert "20 drawn pairs" in graphveil("compare", *groups, "--bootstrap", "--draws", 20).out
+    assert "draws must be" in graphveil("compare", *groups, "--bootstrap", "--draws", 3).err
+    assert graphveil("compare", *groups, "--json").json["draws"] == 0
+
+
 def test_what_cannot_be_compared_is_refused(graphveil, groups, tmp_path):
     twice = graphveil("compare", groups[0], groups[0])
     assert twice.code == 1

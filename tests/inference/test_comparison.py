@@ -398,17 +398,15 @@ def test_a_joint_test_follows_its_simulated_statistic():
 def test_a_bootstrap_of_gaussian_records_agrees_with_the_law():
     pair = [released(APART, seed, n=3000, domain=gv.Domain(columns=NAMES, bounds=(-4, 4))) for seed in (0, 1)]
     done = []
-    found = gv.compare(*pair, method="bootstrap", draws=50, progress=lambda count, total: done.append((count, total)))
+    found = gv.compare(*pair, method="bootstrap", draws=20, progress=lambda count, total: done.append((count, total)))
     law = gv.compare(*pair)
-    assert done[-1] == (50, 50)
-    assert found.draws == 50
-    assert "50 drawn pairs" in found.summary()
+    assert done[-1] == (20, 20)
+    assert found.draws == 20
+    assert "20 drawn pairs" in found.summary()
     for kind, by_law in ((found.partial_correlations, law.partial_correlations), (found.means, law.means)):
         assert kind.difference == pytest.approx(by_law.difference)
         ratios = kind.std_err / by_law.std_err
-        assert 0.75 < np.sqrt(np.mean(ratios**2)) < 1.3  # of 200 simulated numbers and more: ±0.05
-    again = gv.compare(*pair, method="bootstrap", draws=50)
-    assert again.partial_correlations.p_value.tolist() == found.partial_correlations.p_value.tolist()
+        assert 0.7 < np.sqrt(np.mean(ratios**2)) < 1.4  # of 80 simulated numbers and more: ±0.08
 
 
 def test_a_bootstrap_draws_categories_and_what_is_missing(wards):

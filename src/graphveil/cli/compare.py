@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphveil.cli._arguments import AsJson, Number, require_file, require_writable, split_columns
+from graphveil.cli._arguments import AsJson, Number, WholeNumber, require_file, require_writable, split_columns
 from graphveil.cli._errors import CliError, command
 from graphveil.cli._output import echo, emit, one_line, progress_bar
 
@@ -46,7 +46,7 @@ def compare(
         bool,
         typer.Option("--bootstrap", help="Measure errors on drawn pairs of groups that do not differ; takes minutes."),
     ] = False,
-    draws: Annotated[int, Number(help="Number of these pairs.")] = 199,
+    draws: Annotated[int, WholeNumber(help="Number of these pairs.")] = 199,
     as_json: AsJson = False,
 ) -> None:
     """Compare two releases: networks, means, standard deviations, a regression. Free, and needs no records.

@@ -259,11 +259,12 @@ def _estimate_adaptive(release: Release) -> Estimate:
         _kurtosis(release, estimate) / release.n_kish,
         estimate.single * scale**2,
     )
+    by_chance = estimate.by_chance * scale**2
     evened = estimate.uneven.give_back(noisy, half[:, None] * estimate.unwhiten, estimate.meeting * scale**2)
     there = np.ones(half.size)
     if release.domain.gaps:
         noisy, evened = complete(noisy, release.observed), complete(evened, release.observed)
-        there = np.diag(release.observed)
+        there, by_chance = np.diag(release.observed), by_chance / release.observed**2
     shift = half * estimate.shift / there
     return Estimate(
         covariance=noisy.denoised,
@@ -283,7 +284,7 @@ def _estimate_adaptive(release: Release) -> Estimate:
         columns=release.columns,
         noisy=noisy,
         evened=evened,
-        by_chance=estimate.by_chance * scale**2 / (release.observed**2 if release.domain.gaps else 1.0),
+        by_chance=by_chance,
         given_back_sd=estimate.given_back_sd,
     )
 
