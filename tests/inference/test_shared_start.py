@@ -18,9 +18,7 @@ def group(covariance, noise, matrix=None, n_eff=1000.0, lost=None):
     """What an estimate says that the start reads, of a covariance that is known or noisy."""
     noisy = NoisyCovariance(covariance if matrix is None else matrix, ((noise, 1.0),), covariance, 1e-9)
     lost = np.zeros(len(covariance)) if lost is None else lost
-    return SimpleNamespace(
-        noisy=noisy, covariance=covariance, n_eff=n_eff, by_chance=np.zeros_like(covariance), given_back_sd=lost
-    )
+    return SimpleNamespace(comparable=noisy, n_eff=n_eff, given_back_sd=lost)
 
 
 @pytest.fixture(scope="module")

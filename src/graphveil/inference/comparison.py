@@ -152,7 +152,8 @@ class Comparison:
         kind, size = self.partial_correlations, len(self.variables)
         shown = np.nan_to_num(kind.difference)
         if kind.levels is not None:  # of a category: what the level differs by that differs most
-            np.maximum.at(shown, kind.levels.owners, np.abs(kind.levels.difference))
+            known = ~np.isnan(kind.levels.p_value)
+            np.maximum.at(shown, kind.levels.owners[known], np.abs(kind.levels.difference[known]))
         differs = self.differ(kind)
         count, (a, b) = np.count_nonzero(differs), self.names
         what = f"{b} − {a}: {count} {'pair differs' if count == 1 else 'pairs differ'}"

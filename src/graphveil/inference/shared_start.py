@@ -18,7 +18,7 @@ v_m are the standard deviations of that factor in both groups, differences of pa
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -117,6 +117,5 @@ class SharedStart:
 
 
 def _standardise(found: Estimate) -> NoisyCovariance:
-    """The covariance of columns divided by their standard deviations, with the errors that no other group shares."""
-    noisy = replace(found.noisy, single=np.broadcast_to(found.by_chance, found.covariance.shape))
-    return noisy.scaled(1.0 / np.sqrt(noisy.denoised.diagonal()))
+    """The covariance of columns divided by their standard deviations."""
+    return found.comparable.scaled(1.0 / np.sqrt(found.comparable.denoised.diagonal()))

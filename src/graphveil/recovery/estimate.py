@@ -1,7 +1,7 @@
 """From a release to a precision matrix, for free."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -89,9 +89,9 @@ class Estimate:
     evened : NoisyCovariance
         The same, corrected for clipping that removed more from some directions than from others, as far as the release
         shows it. Regressions use it (:mod:`graphveil.recovery.uneven_loss`).
-    by_chance : (p, p) array or float
-        Variances of the errors that single entries have beside the law of ``noisy`` although clipping did not make
-        them: rare events meet in few rows. What clipping made is alike in groups that are clipped alike.
+    comparable : NoisyCovariance
+        The same without the errors that clipping made, which are alike in groups that are clipped alike: comparisons
+        of groups use it.
     given_back_sd : (p,) array
         Standard deviations of the factors by which covariances of a column were given back what clipping took.
     """
@@ -113,7 +113,7 @@ class Estimate:
     columns: tuple[str, ...] | None
     noisy: NoisyCovariance
     evened: NoisyCovariance
-    by_chance: NDArray[np.float64] | float
+    comparable: NoisyCovariance
     given_back_sd: NDArray[np.float64]
 
     @cached_property
@@ -259,12 +259,12 @@ def _estimate_adaptive(release: Release) -> Estimate:
         _kurtosis(release, estimate) / release.n_kish,
         estimate.single * scale**2,
     )
-    by_chance = estimate.by_chance * scale**2
+    comparable = replace(noisy, single=estimate.by_chance * scale**2)
     evened = estimate.uneven.give_back(noisy, half[:, None] * estimate.unwhiten, estimate.meeting * scale**2)
     there = np.ones(half.size)
     if release.domain.gaps:
         noisy, evened = complete(noisy, release.observed), complete(evened, release.observed)
-        there, by_chance = np.diag(release.observed), by_chance / release.observed**2
+        comparable, there = complete(comparable, release.observed), np.diag(release.observed)
     shift = half * estimate.shift / there
     return Estimate(
         covariance=noisy.denoised,
@@ -284,7 +284,7 @@ def _estimate_adaptive(release: Release) -> Estimate:
         columns=release.columns,
         noisy=noisy,
         evened=evened,
-        by_chance=by_chance,
+        comparable=comparable,
         given_back_sd=estimate.given_back_sd,
     )
 
@@ -331,7 +331,7 @@ def _estimate_one_round(release: Release) -> Estimate:
         columns=release.columns,
         noisy=noisy,
         evened=noisy,  # one round clips nothing but what is beyond the bounds
-        by_chance=noisy.single,
+        comparable=noisy,
         given_back_sd=np.zeros(p),
     )
 
@@ -387,7 +387,13 @@ def _estimate_merged(release: MergedRelease) -> Estimate:
             sampling,
             sum(w**2 * found.evened.single for w, found in zip(weights, parts, strict=True)),
         ),
-        by_chance=sum(w**2 * found.by_chance for w, found in zip(weights, parts, strict=True)),
+        comparable=NoisyCovariance(
+            release.between_sites + sum(w * found.comparable.matrix for w, found in zip(weights, parts, strict=True)),
+            tuple((b, w * sd) for w, found in zip(weights, parts, strict=True) for b, sd in found.comparable.privacy),
+            covariance,
+            sampling,
+            sum(w**2 * found.comparable.single for w, found in zip(weights, parts, strict=True)),
+        ),
         given_back_sd=np.sum([w * found.given_back_sd for w, found in zip(weights, parts, strict=True)], axis=0),
     )
 
