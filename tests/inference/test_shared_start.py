@@ -41,7 +41,7 @@ def test_of_nested_categories_the_statistic_is_chi2(truth, noise):
         pair = []
         for _ in range(2):
             law = group(truth, noise)
-            own = group(rough, noise, truth + law.noisy.draw(rng))
+            own = group(rough, noise, truth + law.comparable.draw(rng))
             pair.append(own)
         start = SharedStart.of(*pair, overlap=False)
         difference = (start.correlations[1] - start.correlations[0])[np.ix_(WARDS, CHAPTERS)].ravel()

@@ -209,12 +209,12 @@ def calibrate(found: Differences, simulated: Sequence[Differences]) -> Differenc
 
     Standard errors are multiplied by the root mean square of the simulated differences in theirs. The statistic of a
     joint test has a γ distribution with the mean and the variance that it has in simulation: that of Wald's, if its law
-    holds. What can be tested in fewer than half of the simulations is not tested.
+    holds. What cannot be tested in half of the simulations is not tested.
     """
     from scipy.stats import chi2, gamma, norm
 
-    simulated_p = np.array([one.p_value for one in simulated])
-    told = np.isfinite(simulated_p).mean(axis=0) >= 0.5
+    simulated_p = np.array([one.p_value for one in simulated]).reshape(-1, found.p_value.size)
+    told = np.count_nonzero(np.isfinite(simulated_p), axis=0) > len(simulated) / 2.0
     joint = np.isnan(found.difference) & (found.df > 0)
     scores = norm.isf(simulated_p / 2.0)
     with warnings.catch_warnings():
