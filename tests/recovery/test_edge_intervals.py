@@ -10,6 +10,7 @@ from graphveil.recovery.edge_intervals import EdgeIntervals, _tail_probability
 from graphveil.recovery.estimate import estimate_release
 from helpers.collinear import LOST, collinear_release
 from helpers.mixed import mixed_release
+from helpers.nested import bank, bank_domain
 
 
 def test_p_values_are_uniform_and_continue_beyond_all_simulated_scores():
@@ -73,6 +74,9 @@ def test_one_category_alone_and_too_few_records(found):
     assert few.reason is not None
     assert few.estimate.shape == (6, 6)
     assert few.columns == found.columns
+    assert few.by_level.reason == few.reason, "it is there, whatever it can say"
+    assert few.by_level.columns == found.by_level.columns
+    assert few.smallest_edge is None
 
 
 def test_pairs_of_collinear_columns_have_no_interval():
@@ -105,6 +109,31 @@ def test_false_discoveries_are_counted_among_pairs_that_are_tested():
     assert (tested.select()[:3, :3] == alone.select()).all()
     assert alone.select().sum() == 4
     assert not tested.select()[3].any()
+
+
+def test_no_edge_is_chosen_that_noise_would_make_more_often_than_the_rate():
+    """Where 13 of 15 pairs are certain edges, Storey's estimate alone lets p-values up to 0.75 pass."""
+    p_value = np.ones((6, 6))
+    p_value[np.triu_indices(6, 1)] = [1e-9] * 13 + [0.08, 0.44]
+    found = EdgeIntervals(*[np.minimum(p_value, p_value.T)] * 4, 0.95, None)
+    assert found.select()[np.triu_indices(6, 1)].tolist() == [True] * 14 + [False]
+    assert found.select(0.5).sum() == 30
+    assert "14 edges at a false discovery rate of 10%" in repr(found)
+
+
+def test_joint_tests_leave_out_levels_of_which_nothing_is_known():
+    """One of five products has 0.5% of the customers."""
+    release = gv.release(bank(14_000, 0), domain=bank_domain(), budget=gv.Budget(1.0, 1e-6), random_state=0)
+    estimate = estimate_release(release)
+    vague = np.array(release.column_names)[estimate.undetermined]
+    assert "product[trust]" in vague
+    found = intervals(release)
+    region, product = (found.columns.index(name) for name in ("region", "product"))
+    left = [sum(name.startswith(start) for name in vague) for start in ("region[", "product[")]
+    assert found.df[region, product] == (7 - left[0]) * (4 - left[1])
+    assert "leave out levels" in found.note
+    assert "product[trust]" in found.note
+    assert np.isfinite(found.by_level.estimate).all(), "its own pairs have their intervals"
 
 
 def test_the_surest_pairs_are_first_not_the_largest_estimates():

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from graphveil._typing import Matrix, Vector
 from graphveil.recovery.blind_clipping import uneven_gaussian_loss
+from graphveil.recovery.clipped_cells import ClippedRound
 from graphveil.recovery.clipping_radius import (
     MOST_BINS,
     Radius,
@@ -120,6 +121,8 @@ class Conclusion:
         The part of ``meeting`` that clipping did not make.
     given_back_sd : (p,) array
         Standard deviations of the factors by which covariances of a column were given back what clipping took.
+    clipped : ClippedRound or None
+        The last round as it was answered; None where it is the only one.
     """
 
     covariance: Matrix
@@ -141,6 +144,7 @@ class Conclusion:
     meeting: Matrix
     by_chance: Matrix
     given_back_sd: Vector
+    clipped: ClippedRound | None
 
 
 def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], Conclusion]:
@@ -416,6 +420,16 @@ def _conclude(
     single = of_lost + single_errors(covariance, known.fourth, n)
     # The fourth moment of n Gaussian records has the variance 24/n.
     by_chance = UNCANCELLED * single_errors(covariance, known.fourth - np.sqrt(24.0 / n), n)
+    clipped = ClippedRound(
+        noisy=found.noisy,
+        denoised=(1.0 - known.common) * whitened.matrix,
+        root=found.root,
+        back=found.back,
+        forth=found.forth.T,
+        centre=found.centre,
+        radius=radius.value,
+        single=by_chance,
+    )
 
     back = (given * np.sqrt(left))[:, None] * unwhiten @ found.root
     beside, beside_sd = lost_beside(covariance, noisy, whitened.sd / np.sqrt(2.0) * back @ back.T, known, events)
@@ -445,6 +459,7 @@ def _conclude(
         meeting=of_lost + by_chance + beside_sd,
         by_chance=by_chance,
         given_back_sd=unsure,
+        clipped=None if found.blind else clipped,
         unwhiten=np.where(roomy, np.sqrt(known.variance / found.view.scale), 1.0)[:, None] * unwhiten,
     )
 

@@ -59,4 +59,7 @@ class Analysis:
         """Intervals of all pairs about a network; about :attr:`network`, unless another one is given."""
         chosen, generator = network or self.network, generator_for(self.release.stream, "edges")
         names, variables = self.release.column_names, self.release.variables
-        return edge_intervals(self.estimate.noisy, chosen, self.estimate.n_eff, level, generator, names, variables)
+        estimate = self.estimate
+        return edge_intervals(
+            estimate.noisy, chosen, estimate.n_eff, level, generator, names, variables, estimate.undetermined
+        )

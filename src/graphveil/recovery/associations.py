@@ -18,6 +18,7 @@ average, which is subtracted. An interval takes Q for a multiple of a noncentral
 it has to first order.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -40,7 +41,7 @@ __all__ = [
     "wald_scores",
 ]
 
-Places = tuple[range, ...]  # the columns of each variable
+Places = tuple[Sequence[int], ...]  # the columns of each variable
 
 _LARGE = 1000  # entries of a block beyond which the covariance of them all would take longer than everything else
 _SMALLEST_P = 1e-300  # the smallest p-value with a finite normal score
@@ -74,7 +75,7 @@ class PrecisionNoise:
             found.append(self.noisy.sampling * more)
         return [*found, square @ np.broadcast_to(self.noisy.single, square.shape) @ square]
 
-    def block_covariance(self, a: range, b: range) -> Matrix:
+    def block_covariance(self, a: Sequence[int], b: Sequence[int]) -> Matrix:
         """V, the covariance of the entries of a block, row by row."""
         count = len(a) * len(b)
         found = np.diag(np.sum(self.single, axis=0)[np.ix_(a, b)].ravel())
@@ -84,7 +85,7 @@ class PrecisionNoise:
             found += size * four.reshape(count, count)
         return found
 
-    def mean_square(self, a: range, b: range, inverse_a: Matrix, inverse_b: Matrix) -> float:
+    def mean_square(self, a: Sequence[int], b: Sequence[int], inverse_a: Matrix, inverse_b: Matrix) -> float:
         """tr(VK): what noise adds to Q on average."""
         found = float(np.diag(inverse_a) @ np.sum(self.single, axis=0)[np.ix_(a, b)] @ np.diag(inverse_b))
         for gram, size in self.grams:
@@ -101,7 +102,7 @@ def blocks_of(places: Places) -> list[tuple[int, int]]:
 
 def association_strengths(precision: Matrix, places: Places) -> Matrix:
     """Partial correlations between variables: strengths, without a sign, where one has several columns."""
-    first = [place.start for place in places]
+    first = [place[0] for place in places]
     found = partial_correlations(precision)[np.ix_(first, first)]
     for i, j in blocks_of(places):
         block = precision[np.ix_(places[i], places[j])]
@@ -109,7 +110,7 @@ def association_strengths(precision: Matrix, places: Places) -> Matrix:
     return found
 
 
-def mean_square_correlation(precision: Matrix, a: range, b: range, block: Matrix) -> Matrix:
+def mean_square_correlation(precision: Matrix, a: Sequence[int], b: Sequence[int], block: Matrix) -> Matrix:
     """Q/m, the mean square of the partial canonical correlations, if Θ_AB were this block, or each of several."""
     square = _square(block, _inverse_of_own(precision, a), _inverse_of_own(precision, b))
     return np.asarray(square / min(len(a), len(b)))
@@ -147,7 +148,7 @@ def _root(square: Vector, least: Vector) -> Vector:
     return np.asarray(np.sqrt(np.minimum(square / least, 1.0)))
 
 
-def _wald(block: Matrix, noise: PrecisionNoise, a: range, b: range) -> float:
+def _wald(block: Matrix, noise: PrecisionNoise, a: Sequence[int], b: Sequence[int]) -> float:
     entries = block.ravel()
     if entries.size <= _LARGE:
         return float(entries @ np.linalg.solve(noise.block_covariance(a, b), entries))
@@ -156,7 +157,9 @@ def _wald(block: Matrix, noise: PrecisionNoise, a: range, b: range) -> float:
     return float(entries.size * _square(block, *inverses) / noise.mean_square(a, b, *inverses))
 
 
-def _moments(corrected: Matrix, noise: PrecisionNoise, a: range, b: range) -> tuple[float, float, float]:
+def _moments(
+    corrected: Matrix, noise: PrecisionNoise, a: Sequence[int], b: Sequence[int]
+) -> tuple[float, float, float]:
     """Q of an estimate, what noise adds to it on average, and its variance."""
     block = corrected[np.ix_(a, b)]
     inverse_a, inverse_b = (_inverse_of_corrected(corrected, noise.precision, place) for place in (a, b))
@@ -183,12 +186,12 @@ def _square(block: Matrix, inverse_a: Matrix, inverse_b: Matrix) -> Matrix:
     return np.asarray(np.sum((inverse_a @ block) * (block @ inverse_b), axis=(-2, -1)))
 
 
-def _inverse_of_own(precision: Matrix, place: range) -> Matrix:
+def _inverse_of_own(precision: Matrix, place: Sequence[int]) -> Matrix:
     """Θ_AA⁻¹."""
     return np.asarray(np.linalg.inv(precision[np.ix_(place, place)]), dtype=np.float64)
 
 
-def _inverse_of_corrected(corrected: Matrix, precision: Matrix, place: range) -> Matrix:
+def _inverse_of_corrected(corrected: Matrix, precision: Matrix, place: Sequence[int]) -> Matrix:
     """Θ_AA⁻¹ of the corrected estimate, unless noise has taken most of it in some direction."""
     left = (corrected - 0.1 * precision)[np.ix_(place, place)]
     return _inverse_of_own(corrected if is_positive_definite(left) else precision, place)

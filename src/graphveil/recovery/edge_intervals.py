@@ -67,16 +67,18 @@ class EdgeIntervals:
     reason : str or None
         Why there are no intervals.
     note : str or None
-        Why some pairs have none.
+        Why some pairs have none, and what joint tests leave out.
     columns : tuple of str
         Names of the variables.
     df : (p, p) array of int, or None
-        How many partial correlations of single columns the p-value of a pair tests at once: 1 where it has a sign. None
-        where no variable has several columns.
+        How many partial correlations of single columns the p-value of a pair tests at once: 1 where it has a sign.
+        Levels of which next to nothing is known are not among them (``note``). None where no variable has several
+        columns, and where there are no intervals.
     by_level : EdgeIntervals or None
         The same of all columns, with the levels of categories apart; None where no variable has several columns.
-    scores : FisherScores or None
-        In ``by_level``: the distribution of its errors to first order, before calibration.
+    scores, dense_scores : FisherScores or None
+        In ``by_level``: the distribution of its errors to first order, before calibration; between two categories, the
+        latter.
     """
 
     estimate: Matrix
@@ -89,6 +91,7 @@ class EdgeIntervals:
     df: NDArray[np.intp] | None = None
     by_level: "EdgeIntervals | None" = None
     scores: FisherScores | None = None
+    dense_scores: FisherScores | None = None
     note: str | None = None
 
     @classmethod
@@ -100,7 +103,9 @@ class EdgeIntervals:
         return cls(middle, lower, upper, _unit_diagonal(p_value), level, None, columns)
 
     def to_frame(self) -> Any:
-        """A data frame of all pairs, the surest first; ``edge`` is ``select()``. Needs pandas.
+        """A data frame of all pairs, the surest first. Needs pandas.
+
+        ``edge`` is ``select()``, of which a tenth may be noise; what speaks for a single pair is its p-value.
 
         If variables have several columns, ``df`` is the number of partial correlations of a pair.
         """
@@ -140,11 +145,12 @@ class EdgeIntervals:
 
     def score_covariance(self, a: range, b: range) -> Matrix:
         """Covariance of Fisher's z of all pairs of columns of two variables, as ``by_level`` has its intervals."""
-        if self.scores is None:
+        scores = self.dense_scores if min(len(a), len(b)) > 1 else self.scores
+        if scores is None:
             raise InvalidParameter("only pairs of single levels of categories have the law of their scores.")
         pairs = np.ix_(a, b)
-        factor = (self.fisher_z_sd[pairs] / self.scores.sd[pairs]).ravel()
-        return np.asarray(self.scores.block_covariance(a, b) * np.outer(factor, factor))
+        factor = (self.fisher_z_sd[pairs] / scores.sd[pairs]).ravel()
+        return np.asarray(scores.block_covariance(a, b) * np.outer(factor, factor))
 
     @property
     def smallest_edge(self) -> float | None:
@@ -160,9 +166,10 @@ class EdgeIntervals:
         return float(np.tanh(SEEN * np.nanmedian(self.fisher_z_sd[pairs])))
 
     def select(self, fdr: float = 0.1) -> NDArray[np.bool_]:
-        """Adjacency matrix of edges; at most a share ``fdr`` of them is expected to be noise.
+        """Adjacency matrix of edges: each with a p-value of at most ``fdr``, of which a share ``fdr`` may be noise.
 
-        Benjamini and Hochberg's rule with Storey's estimate of the share of pairs without an edge.
+        Benjamini and Hochberg's rule with Storey's estimate of the share of pairs without an edge. Where nearly all
+        pairs are edges, that alone would let p-values near 1 pass: the share is one of the list, not of a row.
         """
         if not 0.0 < fdr < 1.0:
             raise InvalidParameter.of("fdr", "a number in (0, 1)", fdr)
@@ -176,7 +183,7 @@ class EdgeIntervals:
         without = min(1.0, (1.0 + np.count_nonzero(p_values > 0.5)) / (0.5 * count))
         passed = np.flatnonzero(ordered <= fdr * np.arange(1, count + 1) / (count * without))
         if passed.size:
-            chosen[upper] = p_values <= ordered[passed[-1]]
+            chosen[upper] = p_values <= min(ordered[passed[-1]], fdr)
         return chosen | chosen.T
 
     def __repr__(self) -> str:
@@ -184,7 +191,8 @@ class EdgeIntervals:
             return f"<EdgeIntervals: none. {self.reason}>"
         pairs = np.count_nonzero(~np.isnan(self.p_value[np.triu_indices(len(self.p_value), 1)]))
         said = "" if self.note is None else f". {self.note}"
-        return f"<EdgeIntervals: {pairs} pairs at level {self.level:g}, {self.select().sum() // 2} edges{said}>"
+        edges = f"{self.select().sum() // 2} edges at a false discovery rate of 10%"
+        return f"<EdgeIntervals: {pairs} pairs at level {self.level:g}, {edges}{said}>"
 
 
 def edge_intervals(
@@ -195,26 +203,30 @@ def edge_intervals(
     generator: np.random.Generator,
     columns: tuple[str, ...] = (),
     variables: Mapping[str, range] | None = None,
+    undetermined: NDArray[np.bool_] | None = None,
 ) -> EdgeIntervals:
     """Intervals for every pair of variables, or the reason why there are none.
 
-    ``variables`` tells which columns each of them has; by default, each column is one.
+    ``variables`` tells which columns each of them has; by default, each column is one. Joint tests leave out the levels
+    of a category that are ``undetermined``.
     """
     p, places = len(noisy.matrix), tuple((variables or {}).values())
     several = any(len(place) > 1 for place in places)
+    tested, untested = _tested_columns(places, undetermined)
     groups = collinear_columns(noisy)
     lost = within_groups(groups, p)
     if network.is_broad or (groups and lost[np.triu_indices(p, 1)].all()):
         named = tuple(variables or ()) if several else columns
-        nothing = np.full((len(named) or p,) * 2, np.nan)
-        return EdgeIntervals(nothing, nothing, nothing, nothing, level, _why_broad(groups, n_eff, p, columns), named)
-    corrected = _newton_step(repair_diagonal(noisy.matrix, noisy), network.solution.precision)
-    noise = PrecisionNoise(network.solution.precision, noisy)
-    scores = FisherScores(corrected, noise)
-    z, sd = scores.z, scores.sd
+        reason = _why_broad(groups, n_eff, p, columns)
+        found = _without_intervals(named, len(named) or p, level, reason)
+        return replace(found, by_level=_without_intervals(columns, p, level, reason)) if several else found
+    scores = _one_step(noisy, network.solution.precision)
+    between = _between_levels(places, p)
+    dense = _one_step(noisy, np.asarray(np.linalg.inv(noisy.denoised))) if between.any() else scores
+    z, sd = np.where(between, dense.z, scores.z), np.where(between, dense.sd, scores.sd)
     if p == 1:
         return EdgeIntervals.of_scores(z, half_width(level) * sd, np.ones((1, 1)), level, columns)
-    of_columns, of_variables = _simulate_errors(noisy, network, n_eff, generator, places)
+    of_columns, of_variables = _simulate_errors(noisy, network, n_eff, generator, tested)
     factor = float(np.quantile(of_columns.errors, _CALIBRATED_AT) / half_width(_CALIBRATED_AT))
     reach, upper, p_value = half_width(level), np.triu_indices(p, 1), np.ones((p, p))
     p_value[upper] = p_value.T[upper] = of_columns.tail_probability(np.abs(z[upper]) / sd[upper])
@@ -224,20 +236,59 @@ def edge_intervals(
         by_column = leave_out(by_column, lost, note)
     if not several:
         return by_column
-    strengths = strength_intervals(corrected, noise, places, reach, factor)
-    joint = of_variables.tail_probability(wald_scores(corrected, noise, places))
-    by_column = replace(by_column, scores=scores)
-    found = _join_levels(by_column, variables or {}, dict(zip(_NUMBERS, (*strengths, joint), strict=True)))
+    both = np.array([len(places[i]) > 1 and len(places[j]) > 1 for i, j in blocks_of(places)])
+    of_blocks = [_of_blocks(start, of_variables, places, tested, reach, factor) for start in (scores, dense)]
+    joint = {name: np.where(both, of_blocks[1][name], of_blocks[0][name]) for name in _NUMBERS}
+    by_column = replace(by_column, scores=scores, dense_scores=dense)
+    found = _join_levels(by_column, variables or {}, joint, [len(place) for place in tested])
+    if untested:
+        listed = list_first([columns[k] if columns else f"x{k}" for k in untested])
+        said = f"Joint tests leave out levels of which next to nothing is known: {listed}."
+        found = replace(found, note=said, by_level=replace(by_column, note=f"{note} {said}" if note else said))
     if note is None:
         return found
     lost_of_variables = np.array([[i != j and lost[np.ix_(i, j)].any() for j in places] for i in places])
-    return leave_out(found, lost_of_variables, note)
+    return leave_out(found, lost_of_variables, note if found.note is None else f"{note} {found.note}")
 
 
-def _join_levels(by_column: EdgeIntervals, variables: Mapping[str, range], joint: dict[str, Matrix]) -> EdgeIntervals:
+def _between_levels(places: Places, p: int) -> NDArray[np.bool_]:
+    """Pairs of levels of categories, where there are two categories or more."""
+    several = [place for place in places if len(place) > 1]
+    is_level = np.isin(np.arange(p), np.concatenate(several)) if len(several) > 1 else np.zeros(p, dtype=bool)
+    return np.asarray(is_level[:, None] & is_level)
+
+
+def _of_blocks(
+    start: FisherScores, simulated: "_Simulated", places: Places, tested: Places, reach: float, factor: float
+) -> dict[str, Matrix]:
+    """Strength of every pair of variables of which one has several columns, the ends of its interval, and p-value."""
+    strengths = strength_intervals(start.corrected, start.noise, places, reach, factor)
+    p_value = simulated.tail_probability(wald_scores(start.corrected, start.noise, tested))
+    return dict(zip(_NUMBERS, (*strengths, p_value), strict=True))
+
+
+def _tested_columns(places: Places, undetermined: NDArray[np.bool_] | None) -> tuple[Places, list[int]]:
+    """The columns of each variable that joint tests are about, and those that they leave out.
+
+    What is undetermined says nothing in a test but takes degrees of freedom. Two levels are kept at least.
+    """
+    vague = [] if undetermined is None else np.flatnonzero(undetermined).tolist()
+    kept = [[k for k in place if k not in vague] for place in places]
+    tested = tuple(own if len(own) > 1 else place for own, place in zip(kept, places, strict=True))
+    return tested, [k for place, own in zip(places, tested, strict=True) for k in place if k not in own]
+
+
+def _without_intervals(names: tuple[str, ...], size: int, level: float, reason: str) -> EdgeIntervals:
+    nothing = np.full((size, size), np.nan)
+    return EdgeIntervals(nothing, nothing, nothing, nothing, level, reason, names)
+
+
+def _join_levels(
+    by_column: EdgeIntervals, variables: Mapping[str, range], joint: dict[str, Matrix], tested: list[int]
+) -> EdgeIntervals:
     """Of variables: pairs of single columns as they are, the others with the numbers of their blocks."""
-    places = tuple(variables.values())
-    first, widths = [place.start for place in places], np.array([len(place) for place in places])
+    places, widths = tuple(variables.values()), np.array(tested)
+    first = [place.start for place in places]
     i, j = np.array(blocks_of(places), dtype=np.intp).reshape(-1, 2).T
     tables = {name: getattr(by_column, name)[np.ix_(first, first)] for name in joint}
     for name, values in joint.items():
@@ -324,7 +375,7 @@ def _simulate_errors(
         errors[draw] = np.abs(scores.z[upper] - truth) / scores.sd[upper]
         if blocks:
             of_blocks[draw] = wald_scores(corrected - less_sparse.precision, noise, places)
-    alone = np.isin(np.arange(p), [place.start for place in places if len(place) == 1])
+    alone = np.isin(np.arange(p), [place[0] for place in places if len(place) == 1])
     alone = alone[upper[0]] & alone[upper[1]]
     apart = [not less_sparse.precision[np.ix_(places[i], places[j])].any() for i, j in blocks]
     return (
@@ -344,6 +395,12 @@ def _tail_probability(scores: Matrix, simulated: Matrix) -> Matrix:
     decay = np.mean(ordered[ordered > start] ** 2) - start**2
     continued = _TAIL * np.exp(-np.maximum(scores**2 - start**2, 0.0) / decay)
     return np.asarray(np.where(scores > start, continued, counted))
+
+
+def _one_step(noisy: NoisyCovariance, precision: Matrix) -> FisherScores:
+    """The corrected estimate from a start, and the law of its errors."""
+    corrected = _newton_step(repair_diagonal(noisy.matrix, noisy), precision)
+    return FisherScores(corrected, PrecisionNoise(precision, noisy))
 
 
 def _newton_step(S: Matrix, precision: Matrix) -> Matrix:

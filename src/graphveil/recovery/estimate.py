@@ -14,6 +14,7 @@ from graphveil._threads import blas_threads_for
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
 from graphveil.recovery.adaptive_protocol import Conclusion, adaptive_rounds, recall
+from graphveil.recovery.clipped_cells import restorable, restore_cells
 from graphveil.recovery.collinearity import collinear_columns
 from graphveil.recovery.diagnostics import pair_warnings, warnings_for
 from graphveil.recovery.edge_intervals import EdgeIntervals
@@ -33,6 +34,7 @@ from graphveil.released.grouped import require_release
 from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
+from graphveil.spec.kinds import Category
 from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import CellCounts, Moments, Query
 from graphveil.spec.row_space import RowSpace
@@ -260,7 +262,15 @@ def _estimate_adaptive(release: Release) -> Estimate:
         estimate.single * scale**2,
     )
     comparable = replace(noisy, single=estimate.by_chance * scale**2)
-    evened = estimate.uneven.give_back(noisy, half[:, None] * estimate.unwhiten, estimate.meeting * scale**2)
+    unwhiten, single = half[:, None] * estimate.unwhiten, estimate.meeting * scale**2
+    categories = restorable(_categories(release))
+    if estimate.clipped is not None and len(categories) > 1:
+        clipped, levels = estimate.clipped.in_units(centre, half), np.concatenate(categories)
+        noisy = restore_cells(noisy, centre + half * estimate.location, clipped, categories)
+        # What they lost unevenly is given back already.
+        square = np.ix_(levels, levels)
+        unwhiten[levels], single[square] = 0.0, np.asarray(noisy.single)[square]
+    evened = estimate.uneven.give_back(noisy, unwhiten, single)
     there = np.ones(half.size)
     if release.domain.gaps:
         noisy, evened = complete(noisy, release.observed), complete(evened, release.observed)
@@ -287,6 +297,15 @@ def _estimate_adaptive(release: Release) -> Estimate:
         comparable=comparable,
         given_back_sd=estimate.given_back_sd,
     )
+
+
+def _categories(release: Release) -> list[range]:
+    """The columns of each category of three levels or more whose levels are always there, where means were released."""
+    codebook = release.domain.codebook
+    if codebook is None or release.augment is None:
+        return []
+    named = zip(codebook.kinds, codebook.places, strict=True)
+    return [place for kind, place in named if isinstance(kind, Category) and len(place) > 1 and not kind.nullable]
 
 
 def _estimate_one_round(release: Release) -> Estimate:

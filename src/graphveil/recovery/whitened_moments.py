@@ -30,8 +30,8 @@ class WhitenedMoments:
         Their noise: ``sd`` times a symmetric Gaussian matrix, between ``root`` and its transpose.
     back, forth : (p, p) arrays
         From whitened coordinates to those of the columns, in scaled units, and there.
-    location : (p,) array
-        The mean in these.
+    centre, location : (p,) arrays
+        The point from which rows were whitened, and the mean, in scaled units.
     location_sd, unclipped : (p,) arrays
         Of a blind round: the standard deviations of the mean's noise, and what clipping is taken to have moved it by.
     view : RoundView
@@ -47,6 +47,7 @@ class WhitenedMoments:
     root: Vector
     back: Vector
     forth: Vector
+    centre: Vector
     location: Vector
     location_sd: Vector
     unclipped: Vector
@@ -117,8 +118,10 @@ class WhitenedMoments:
                 excess=diagonal_of(back, tail),
                 excess_sd=tail_sd * view.scale,
             )
-            return cls(noisy, sd, root, back, forth, location, location_sd, unclipped, view, blind, tail, tail_sd)
-        return cls(noisy, sd, root, back, forth, location, location_sd, unclipped, view, blind)
+            return cls(
+                noisy, sd, root, back, forth, middle, location, location_sd, unclipped, view, blind, tail, tail_sd
+            )
+        return cls(noisy, sd, root, back, forth, middle, location, location_sd, unclipped, view, blind)
 
 
 def _root_of_identity_and(v: Vector) -> Vector:
