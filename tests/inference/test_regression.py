@@ -10,6 +10,7 @@ import pytest
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter, PrivacyWarning
+from helpers.nested import hospital, hospital_domain
 
 NAMES = ["age", "bmi", "hba1c"]
 BOUNDS = {"age": (0, 100), "bmi": (10, 60), "hba1c": (3, 15)}
@@ -195,8 +196,28 @@ def test_an_outcome_whose_scale_is_unsure_has_no_interval_of_r_squared():
     assert any("may be off by more than a factor of 1.2" in note for note in found.notes)
     assert np.isnan(found.r_squared_interval).all()
     assert any(note.startswith("R-squared has no interval") for note in found.notes)
-    assert f"R-squared:         {found.r_squared:.2f}\n" in found.summary()
+    assert f"R-squared:         not determined (estimate: {found.r_squared:.2f})\n" in found.summary()
     assert np.isfinite(found.std_err).all()
+
+
+@pytest.mark.filterwarnings("ignore:The variance of these columns is within its noise")
+def test_r_squared_is_not_zero_where_noise_is_too_large_to_be_subtracted():
+    """0.00 was published for all three: coefficients of the indicators of two nested categories are all noise."""
+    release = gv.release(
+        hospital(7000, 6, visits=1.5), domain=hospital_domain(), budget=gv.Budget(1.0, 1e-6), random_state=6
+    )
+    for outcome, truth in (("log(cost)", 0.44), ("days", 0.42), ("systolic", 0.52)):
+        assert gv.regression(release, outcome).r_squared == pytest.approx(truth, abs=0.12)
+
+
+def test_r_squared_that_is_not_determined_says_so(table):
+    assert table.determines_r_squared
+    wide, none = (replace(table, r_squared_interval=ends) for ends in ((0.0, 0.95), (np.nan, np.nan)))
+    for found in (wide, none):
+        assert not found.determines_r_squared
+        assert not found.to_dict()["determines_r_squared"]
+        assert "R² not determined" in repr(found)
+        assert f"not determined (estimate: {table.r_squared:.2f})" in found.summary()
 
 
 def test_too_few_records_have_no_interval():

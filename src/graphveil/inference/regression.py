@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Regression", "fit_regression", "regression"]
 
 _LEAST_RESIDUAL = 1e-9  # of the outcome's variance
+_CORRECTABLE = 0.1  # of the outcome's variance: what errors of coefficients may explain of noise, and be subtracted
+_VAGUE = 0.9  # the length of an interval of R² that says nothing
 _CONSTANTS = ("const", "Intercept")  # as statsmodels names it without a formula and with one
 
 
@@ -62,9 +64,10 @@ class Regression:
     standardized : (k,) array
         Coefficients in standard deviations of the outcome and of the columns.
     r_squared : float
-        Share of the outcome's variance that the columns explain in the population (statsmodels: adjusted).
+        Share of the outcome's variance that the columns explain in the population (statsmodels: adjusted). Where noise
+        is too large to be subtracted, that of the denoised covariance.
     r_squared_interval : pair of floats
-        NaN if there are no intervals.
+        NaN if there are no intervals; see ``determines_r_squared``.
     n_samples, n_eff : int and float
         Number of records, and of noise-free records that would give the same accuracy.
     guarantee : str
@@ -133,6 +136,12 @@ class Regression:
     def level(self) -> float:
         """Level of the intervals."""
         return self.terms.level
+
+    @property
+    def determines_r_squared(self) -> bool:
+        """Whether R² has an interval, shorter than 0.9."""
+        low, high = self.r_squared_interval
+        return bool(high - low < _VAGUE)
 
     @property
     def intercept(self) -> float:
@@ -224,6 +233,7 @@ class Regression:
             "level": self.level,
             "r_squared": self.r_squared,
             "r_squared_interval": [known(end) for end in self.r_squared_interval],
+            "determines_r_squared": self.determines_r_squared,
             "terms": terms,
             "tests": [
                 {"term": test.name, "chi2": known(test.chi2), "df": test.df, "p_value": known(test.p_value)}
@@ -250,7 +260,8 @@ class Regression:
 
     def __repr__(self) -> str:
         on = ", ".join(self.columns) if len(self.columns) <= 6 else f"{len(self.columns)} columns"
-        return f"<Regression of {self.outcome} on {on}: R² = {self.r_squared:.3f}, n_eff = {self.n_eff:.4g}>"
+        fit = f"R² = {self.r_squared:.3f}" if self.determines_r_squared else "R² not determined"
+        return f"<Regression of {self.outcome} on {on}: {fit}, n_eff = {self.n_eff:.4g}>"
 
     def _numbers(self) -> dict[str, Vector]:
         terms = self.terms
@@ -280,7 +291,9 @@ class Regression:
             cells = [fixed(float(values[number]), own.get(label, places)) for label, values in numbers.items()]
             rows.append((name, *cells))
         low, high = self.r_squared_interval
-        shown = f"{self.r_squared:.2f}" if np.isnan(low) else f"{self.r_squared:.3f}  [{low:.3f}, {high:.3f}]"
+        shown = f"{self.r_squared:.3f}  [{low:.3f}, {high:.3f}]"
+        if not self.determines_r_squared:
+            shown = f"not determined (estimate: {self.r_squared:.2f})"
         facts = (
             ("Dep. variable", self.outcome),
             ("R-squared", shown),
@@ -426,11 +439,15 @@ def _newton_step(moments: UncertainMoments) -> _Step:
     spread = spread + Spread(np.zeros((k, k)), scales + np.outer(second, second))
     # The smallest sum of squares is smaller than that at β, by what errors of β̂ explain of noise.
     explained = _trace(spread.total - scales, C[:k, :k])
-    residual = max((float(u @ Y @ u) + explained) / max(Y[k, k], _LEAST_RESIDUAL), _LEAST_RESIDUAL)
-    last = np.eye(k + 1)[k]
+    if explained < _CORRECTABLE:
+        residual = (float(u @ Y @ u) + explained) / max(Y[k, k], _LEAST_RESIDUAL)
+        of_squares = 2.0 * _trace(spread.total @ C[:k, :k], spread.total @ C[:k, :k])  # all there is where R² = 0
+    else:  # what is added may be several times R², and R² of the denoised covariance is off by far less
+        u, of_squares = np.r_[-shrunk, 1.0], 0.0
+        residual = float(u @ C @ u) / float(C[k, k])
+    residual, last = float(np.clip(residual, _LEAST_RESIDUAL, 1.0)), np.eye(k + 1)[k]
     sampling, privacy = moments.variance_of_trace(residual * np.outer(last, last) - np.outer(u, u))
-    of_squares = 2.0 * _trace(spread.total @ C[:k, :k], spread.total @ C[:k, :k])  # all there is where R² = 0
-    return _Step(coef, spread, max(1.0 - residual, 0.0), float(np.sqrt(sampling + privacy + of_squares)))
+    return _Step(coef, spread, 1.0 - residual, float(np.sqrt(sampling + privacy + of_squares)))
 
 
 def _trace(left: Matrix, right: Matrix) -> float:

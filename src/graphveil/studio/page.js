@@ -479,7 +479,7 @@
       const found = await ask("regression", { release: byId("which").value, outcome, on });
       if (turn !== regressions) return;
       body.replaceChildren(...found.terms.map((term) => make("tr", {}, cell("th", labels.get(term.term) || term.term), ...[digits(term.coef), digits(term.std_err), `${digits(term.lower)} to ${digits(term.upper)}`, chance(term.p_value)].map((text) => cell("td", text, true)))));
-      byId("fit").textContent = [`R² = ${found.r_squared.toFixed(2)}.`, ...found.notes].join(" ");
+      byId("fit").textContent = [found.determines_r_squared ? `R² = ${found.r_squared.toFixed(2)} (${found.r_squared_interval.map((end) => end.toFixed(2)).join(" to ")}).` : `R² is not determined (estimate: ${found.r_squared.toFixed(2)}).`, ...found.notes].join(" ");
     } catch (error) { if (turn === regressions) { body.replaceChildren(); byId("fit").textContent = error.message; } }
   }
   byId("outcome").addEventListener("change", regress);
