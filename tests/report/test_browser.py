@@ -123,6 +123,9 @@ def test_the_table_sorts(page, insurance):
     shown = np.array([p_values[tuple(row[:2])] for row in rows(page)])
     evidence = np.round(-np.log10(np.maximum(shown, 1e-65)), 3)  # what the page knows of them
     assert (np.diff(evidence) <= 0.0).all(), "by p-value"
+    for first, second, _, noise, *_ in rows(page):  # beside the mark is the evidence of each
+        chance = float(noise.split("p = ")[1]) if "p = " in noise else 0.0
+        assert chance == pytest.approx(p_values[first, second], rel=0.06, abs=1e-3 if chance >= 1e-3 else 1e-64)
     page.get_by_role("button", name="Estimate", exact=True).click()
     sizes = [abs(float(row[2].replace("−", "-"))) for row in rows(page)]
     assert sizes == sorted(sizes, reverse=True)
@@ -353,7 +356,9 @@ def test_every_outcome_has_its_regression(page, insurance):
     for name in ("mdvis", "lncoins"):
         page.get_by_label("Outcome").select_option(label=name)
         expected = gv.regression(insurance, outcome=name)
-        assert f"R² = {expected.r_squared:.3f}" in page.locator("#fit-said").inner_text()
+        r_squared = expected.r_squared
+        fit = f"= {r_squared:.3f} (" if expected.determines_r_squared else f"not determined (estimate: {r_squared:.2f})"
+        assert f"R² {fit}" in page.locator("#fit-said").inner_text()
         shown = {
             row.locator("th").inner_text(): [
                 float(cell.replace("−", "-")) for cell in row.locator("td").all_inner_texts()

@@ -59,7 +59,9 @@ def demo(
         "surest": sure[:_SHOWN],
         "files": {name: str(path) for name, path in files.items()},
     }
-    lines = [f"\n{len(sure)} edges unlikely to be noise; the surest, with 95% intervals:"]
+    lines = [
+        f"\n{len(sure)} edges unlikely to be noise (a tenth of such a list may be); the surest, with 95% intervals:"
+    ]
     for edge in sure[:_SHOWN]:
         interval = f"[{edge['lower']:+.2f}, {edge['upper']:+.2f}]"
         lines.append(f"  {edge['source']:>8} — {edge['target']:<8} {edge['estimate']:+.2f}  {interval}")

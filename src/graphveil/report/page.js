@@ -29,6 +29,8 @@
   const plain = (v) => v.toFixed(4);
   const short = (name) => { const c = Array.from(name); return c.length > SHORT ? c.slice(0, SHORT - 1).join("") + "\u2026" : name; };
   const interval = (k) => lower === null || Number.isNaN(lower[k]) ? "no interval" : shownAs(lower[k], k) + " to " + shownAs(upper[k], k);
+  const chance = (k) => lower === null || Number.isNaN(lower[k]) ? "" : evidence[k] > 64999 ? ", p < 1e-65" : evidence[k] < 3000 ? `, p = ${(10 ** (-evidence[k] / 1000)).toFixed(3)}` : `, p = ${(10 ** (-evidence[k] / 1000)).toExponential(1)}`;
+  const noise = (k) => isSure(k) ? "unlikely" : "could be";
   const doubt = (k) => isSure(k) ? "" : ", could be noise";
 
   // ---------------------------------------------------------------- state
@@ -220,7 +222,7 @@
     { key: "first", title: "Variable", of: (e) => names[e.i], kind: "name" },
     { key: "second", title: "and", of: (e) => names[e.j], kind: "name" },
     { key: "size", title: "Estimate", of: (e) => Math.abs(estimate[e.pair]), text: (e) => shownAs(estimate[e.pair], e.pair), csv: (e) => plain(estimate[e.pair]), kind: "number" },
-    { key: "noise", title: "Noise?", of: (e) => (isSure(e.pair) ? -100000 : 0) - (evidence === null ? 0 : evidence[e.pair]), text: (e) => isSure(e.pair) ? "unlikely" : "could be", kind: "word" },
+    { key: "noise", title: "Noise?", of: (e) => (isSure(e.pair) ? -100000 : 0) - (evidence === null ? 0 : evidence[e.pair]), text: (e) => noise(e.pair) + chance(e.pair), csv: (e) => noise(e.pair), kind: "word" },
     ...(lower === null ? [] : [
       { key: "lower", title: "from", ...end(lower) }, { key: "upper", title: "to", ...end(upper) }]),
     { key: "network", title: "In the network", of: (e) => Math.abs(e.r), text: (e) => e.apart ? "\u2013" : shownAs(e.r, e.pair), csv: (e) => plain(e.r), kind: "number" },
@@ -403,7 +405,7 @@
       const y = +outcome.value, size = (k) => Math.abs(standard[y * q + k]);
       const groups = order.filter((v) => y < first[v] || y >= first[v] + widths[v]).map((v) => [v, Array.from({ length: widths[v] }, (_, k) => first[v] + k)]);
       const largest = ([, group]) => Math.max(...group.map(size));
-      byId("fit-said").textContent = `${terms[y]} on all other variables: R\u00b2 = ${fit[3 * y].toFixed(3)}` + (Number.isFinite(fit[3 * y + 1]) ? ` (${fit[3 * y + 1].toFixed(3)} to ${fit[3 * y + 2].toFixed(3)})` : "");
+      byId("fit-said").textContent = `${terms[y]} on all other variables: R\u00b2 ` + (Number.isFinite(fit[3 * y + 1]) ? `= ${fit[3 * y].toFixed(3)} (${fit[3 * y + 1].toFixed(3)} to ${fit[3 * y + 2].toFixed(3)})` : `not determined (estimate: ${fit[3 * y].toFixed(2)})`);
       byId("regression").tBodies[0].replaceChildren(...groups.sort((a, b) => largest(b) - largest(a)).flatMap(([v, group]) => {
         const at = (k) => y * q + k, rows = group.map((k) => line([terms[k], coef, low, high, standard].map((of, place) => place ? digits(of[at(k)]) : of), !(low[at(k)] > 0 || high[at(k)] < 0)));
         if (group.length === 1) return rows;

@@ -330,12 +330,14 @@ def _layouts(content: Content, network: Matrix) -> dict[str, Any]:
 def _regressions(content: Content) -> dict[str, str]:
     """What the script shows of regressions, as packed float32; NaN for none, and for what is too large for a float32.
 
-    Coefficients (outcome by column) with their ends, R² with its own, and joint tests (outcome by variable): χ² and p.
+    Coefficients (outcome by column) with their ends, R² with its own if it is determined, and joint tests (outcome by
+    variable): χ² and p.
     """
     p = len(content.columns)
     tables = {name: np.full((p, p), np.nan) for name in ("coef", "lower", "upper", "standard")}
     tests = np.full((p, len(content.places), 2), np.nan)
     fit = np.array([[found.r_squared, *found.r_squared_interval] for found in content.regressions])
+    fit[[not found.determines_r_squared for found in content.regressions], 1:] = np.nan
     place_of = np.repeat(np.arange(len(content.places)), [len(place) for place in content.places])
     several = [k for k, place in enumerate(content.places) if len(place) > 1]
     for k, found in enumerate(content.regressions):

@@ -66,7 +66,7 @@ class Content:
     chosen : int
     intervals : EdgeIntervals
     sure : (p, p) array of bool
-        Pairs that are unlikely to be noise, at a false discovery rate of a tenth.
+        Pairs that are unlikely to be noise: each has a p-value of at most a tenth, and a tenth of them may be.
     estimate : (p, p) array
         Partial correlations: those of the intervals, or the denoised ones where there are none.
     order : (p,) array of int
