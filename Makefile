@@ -97,6 +97,7 @@ bench: $(VENV)/.bench  ## ratios against peers and physical yardsticks, accuracy
 	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/categories.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/nested.py
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/classify.py
 	$(BIN)/python benchmarks/ledger.py
