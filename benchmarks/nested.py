@@ -57,7 +57,7 @@ def judge(release, truth):
         for b in (ward, chapter):
             rest[np.ix_(a, b)] = False
     named = [inside[number[a], number[b]] for a, b in NAMED]
-    others = inside[rest].mean() if rest.any() else np.nan
+    others = inside[rest].mean() if rest.any() else 1.0
     covered = found.lower[pair] <= strength <= found.upper[pair]
     published = apart.estimate[number[NAMED[0][0]], number[NAMED[0][1]]]
     return [*named, inside[np.ix_(ward, chapter)].mean(), covered, others, published]
