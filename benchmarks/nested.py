@@ -57,7 +57,7 @@ def judge(release, truth):
         for b in (ward, chapter):
             rest[np.ix_(a, b)] = False
     named = [inside[number[a], number[b]] for a, b in NAMED]
-    others = inside[rest].mean() if rest.any() else 1.0
+    others = inside[rest].mean() if rest.any() else np.nan
     covered = found.lower[pair] <= strength <= found.upper[pair]
     published = apart.estimate[number[NAMED[0][0]], number[NAMED[0][1]]]
     return [*named, inside[np.ix_(ward, chapter)].mean(), covered, others, published]
@@ -72,7 +72,7 @@ def main():
 
     def show(name, results):
         given = np.array([result for result in results if result is not None], dtype=float)
-        numbers = "   ".join(f"{number:.3f}" for number in np.nanmean(given, axis=0))
+        numbers = "   ".join(f"{number:.3f}" for number in given.mean(axis=0))
         print(f"{name:<12} {len(given)} of {len(results)}: F, G, all pairs, strength, others, published: {numbers}")
 
     for numbers in (0, 8):
