@@ -12,9 +12,10 @@ import pytest
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError
 from graphveil.ledger import account
-from graphveil.privacy import calibration, mechanisms, noise, sensitivity
+from graphveil.privacy import calibration, mechanisms, noise
 from graphveil.released import release
 from graphveil.rows import accumulators, encoding, people, weights
+from graphveil.spec import sensitivity
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.quantization import PERSON_WEIGHT, MomentLayout
 

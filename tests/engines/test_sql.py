@@ -93,7 +93,7 @@ def test_norms_of_raw_rows(database):
     database.fill(table_of(rows))
     edges = [np.ldexp(1.0, np.arange(-128, 129, 2)), np.geomspace(1e-3, 1e3, 25)]
     domain = gv.Domain(data_norm="private")
-    assert_same_answers(database, rows, domain, [NormCounts(None, some) for some in edges], Constant())
+    assert_same_answers(database, rows, domain, [NormCounts(some) for some in edges], Constant())
 
 
 @pytest.mark.parametrize("p", [1, 2, 8, 13])
@@ -164,7 +164,7 @@ def test_the_longest_statement_is_as_long_as_expected():
         statements = Statements(table, room, space, encoder)
         for asked in (Moments(1.1e-7, 1e-8, row_map), ClippedTail(row_map, 1.1e-7, 2.3e-7)):
             assert all(len(one.text) <= room.most_text for one in statements.plan(asked).statements)
-        used = len(statements.plan(NormCounts(row_map, np.geomspace(0.1, 1.0, 40))).statements[0].text)
+        used = len(statements.plan(NormCounts(np.geomspace(0.1, 1.0, 40), row_map)).statements[0].text)
         assert used > room.most_text / 4
 
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError, InvalidParameter
 from graphveil.privacy.mechanisms import step_for
-from graphveil.privacy.sensitivity import sign_sensitivity
 from graphveil.rows.accumulators import ColumnTotals, statistic_for
 from graphveil.rows.encoding import Encoder
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MISSING, PERSON_WEIGHT
 from graphveil.spec.queries import CellCounts, ColumnMeans, ColumnSquares, Moments, NormCounts, ObservedPairs, RowMap
 from graphveil.spec.row_space import RowSpace
+from graphveil.spec.sensitivity import sign_sensitivity
 
 DOMAIN = gv.Domain(
     {
@@ -53,7 +53,7 @@ def every_query(space):
         ColumnMeans(low, high, WEIGHTS, every),
         ColumnSquares(low, high, np.clip(centre, low, high), WEIGHTS, every),
         CellCounts(every),
-        NormCounts(row_map, np.array([0.5, 1.0, 1.5])),
+        NormCounts(np.array([0.5, 1.0, 1.5]), row_map),
         Moments(1.3, 0.7, row_map),
     ]
 

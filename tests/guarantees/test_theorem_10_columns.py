@@ -57,7 +57,7 @@ def random_queries(rng, p, lattice):
     queries = [
         (ColumnMeans(low, high, weights, which), lambda e: ColumnTotals(low, high)),
         (ColumnSquares(low, high, centre, weights, which), lambda e: ColumnTotals(low, high)),
-        (NormCounts(row_map, np.geomspace(0.01, 10, 20)), lambda e: NormCounter(queries[2][0])),
+        (NormCounts(np.geomspace(0.01, 10, 20), row_map), lambda e: NormCounter(queries[2][0])),
     ]
     if lattice.levels:
         queries.append((CellCounts(which), lambda e: CellCounter(queries[3][0], e.lattice.levels)))
@@ -143,7 +143,7 @@ def test_a_centre_on_the_sphere_counts_in_the_bound_of_the_squares(p):
 def test_two_rows_in_different_bins_attain_the_bound_of_the_counts(person):
     domain = gv.Domain(bounds=(-1, 1), n_features=1, rows_per_person=person)
     span = np.full(1, float(RowGrid.of(domain, None).levels))
-    query = NormCounts(RowMap.of(np.eye(1) / span, np.zeros(1), -span, span), np.array([0.5]))
+    query = NormCounts(np.array([0.5]), RowMap.of(np.eye(1) / span, np.zeros(1), -span, span))
     one, other = np.ones((person, 1)), np.zeros((person, 1))
     move, encoder = squared_move(one, other, domain, query, lambda e: NormCounter(query))
     assert move == 2 * person**2 == round(hidden(query, encoder, 1, person))
@@ -195,7 +195,7 @@ def test_questions_that_are_not_proved_are_refused():
         lambda: ColumnMeans(-one, one, np.ones(2), np.zeros(2)),  # a column twice: the ball's bound counts it once
         lambda: ColumnSquares(-one, one, one * 5, one, one * 0),
         lambda: ColumnSquares(-one, one, one * 0.5, one, one * 0),
-        lambda: NormCounts(RowMap.of(np.eye(1), 0 * one, -one, one), np.array([2.0, 1.0])),
+        lambda: NormCounts(np.array([2.0, 1.0]), RowMap.of(np.eye(1), 0 * one, -one, one)),
     ):
         with pytest.raises(InvalidParameter):
             make()

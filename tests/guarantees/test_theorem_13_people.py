@@ -58,7 +58,7 @@ def test_some_people_move_answers_that_far(m):
     reached = {
         ColumnMeans(*window, np.ones(2), np.arange(2.0)): (far, other),
         CellCounts(np.arange(2.0)): (far, other),
-        NormCounts(row_map, np.array([0.5])): (far, np.zeros((m, 2))),
+        NormCounts(np.array([0.5]), row_map): (far, np.zeros((m, 2))),
         Moments(1.4, 0.0, row_map): (far, across),
     }
     for query, pair in reached.items():

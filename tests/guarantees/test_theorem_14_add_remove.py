@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError, InvalidParameter, LedgerError
-from graphveil.privacy import mechanisms, sensitivity
+from graphveil.privacy import mechanisms
 from graphveil.recovery import private_count
 from graphveil.report.privacy_card import PrivacyCard, privacy_card
 from graphveil.rows.accumulators import statistic_for
 from graphveil.rows.encoding import Encoder
 from graphveil.rows.evaluator import Evaluator
 from graphveil.rows.sources import open_source
+from graphveil.spec import sensitivity
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.quantization import MomentLayout
 from graphveil.spec.queries import CellCounts, ColumnMeans, Moments, NormCounts, RowCount, RowMap
@@ -66,7 +67,7 @@ def test_some_people_move_answers_that_far(m):
     for query in (
         ColumnMeans(*window, np.ones(2), np.arange(2.0)),
         CellCounts(np.arange(2.0)),
-        NormCounts(row_map, np.array([0.5])),
+        NormCounts(np.array([0.5]), row_map),
         Moments(1.4, 0.0, row_map),
     ):
         move = squared_move(query, *added(query, space, encoder, far))
@@ -77,7 +78,7 @@ def test_noise_is_that_of_one_person_more():
     """√2 less than for replacing on moments and counts; the trace is left out, because it would cost that again."""
     _, space = setting(3)
     plain = replace(space, hides_count=False)
-    for query in (Moments(math.sqrt(3.0)), CellCounts(np.arange(3.0)), NormCounts(None, np.array([1.0]))):
+    for query in (Moments(math.sqrt(3.0)), CellCounts(np.arange(3.0)), NormCounts(np.array([1.0]))):
         less, more = (mechanisms.step_for(query, s, 1, 0.3, 2.0**-70) for s in (space, plain))
         assert less.groups[0].sd * math.sqrt(2.0) == pytest.approx(more.groups[0].sd, rel=1e-9)
         assert "trace" not in {group.name for group in less.groups}

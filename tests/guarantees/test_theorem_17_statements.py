@@ -127,7 +127,7 @@ def norms():
     rows = np.random.default_rng(0).normal(size=(200, 17))
     edges = np.empty(200)
     row_norms(rows, edges)
-    return rows, gv.Domain(data_norm="private"), NormCounts(None, np.unique(edges))
+    return rows, gv.Domain(data_norm="private"), NormCounts(np.unique(edges))
 
 
 def smallest():
@@ -208,9 +208,9 @@ def test_cells_become_the_same_numbers(database):
 def test_edges_that_no_norm_of_a_database_reaches_are_refused(database):
     database.fill(table_of(np.full((3, 2), 1e200)))
     domain = gv.Domain(data_norm="private")
-    assert_same_answers(database, np.full((3, 2), 1e200), domain, [NormCounts(None, np.array([1.0, 2.0**500]))])
+    assert_same_answers(database, np.full((3, 2), 1e200), domain, [NormCounts(np.array([1.0, 2.0**500]))])
     with pytest.raises(SourceError, match="too extreme"):
-        assert_same_answers(database, np.full((3, 2), 1e200), domain, [NormCounts(None, np.array([1.0, 2.0**501]))])
+        assert_same_answers(database, np.full((3, 2), 1e200), domain, [NormCounts(np.array([1.0, 2.0**501]))])
 
 
 def test_a_row_is_of_one_class(postgres):
@@ -267,4 +267,4 @@ def test_every_statement_sees_the_same_rows(tmp_path, monkeypatch, view):
         assert_same_answers(database, kept, domain, [query], Constant())
     raw = gv.Domain(columns=["x", "y", "z"], data_norm="private")
     labels = gv.Labels(["t", "c"], column="arm")
-    assert_same_answers(database, kept, raw, [NormCounts(None, np.array([1.0, 2.0]))], labels, adaptive=False)
+    assert_same_answers(database, kept, raw, [NormCounts(np.array([1.0, 2.0]))], labels, adaptive=False)

@@ -12,7 +12,6 @@ from scipy.stats import norm
 import graphveil as gv
 from graphveil.engines.sql_recoding import check_kinds
 from graphveil.exceptions import InvalidParameter, SourceError
-from graphveil.privacy.sensitivity import cell_sensitivity
 from graphveil.recovery.normal_scores import with_normal_scores
 from graphveil.rows.accumulators import CellCounter
 from graphveil.rows.recoding import Recoder
@@ -20,6 +19,7 @@ from graphveil.spec.augmentation import Constant
 from graphveil.spec.codebook import Codebook
 from graphveil.spec.quantization import RowGrid
 from graphveil.spec.queries import CellCounts
+from graphveil.spec.sensitivity import cell_sensitivity
 from helpers.exact_sums import encoded
 
 BUDGET = gv.Budget(8.0, 1e-6)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import graphveil as gv
 from graphveil.privacy.mechanisms import step_for
-from graphveil.privacy.sensitivity import moment_sensitivity
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import MAX_SQUARE, MomentLayout, RowGrid
 from graphveil.spec.queries import Moments
 from graphveil.spec.row_space import RowSpace
+from graphveil.spec.sensitivity import moment_sensitivity
 from helpers.exact_sums import encoded, exact_moments
 
 

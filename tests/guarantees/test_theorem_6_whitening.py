@@ -148,7 +148,7 @@ def test_every_statistic_is_the_same_for_any_order_and_batches(seed, p):
     row_map = random_map(rng, p)
     rows = rng.standard_t(2, size=(500, p))
     moments, excess = Moments(2.0, 1.0, row_map), ClippedTail(row_map, 0.5, 2.0)
-    norms = NormCounts(row_map, np.geomspace(1e-3, 1e3, 30))
+    norms = NormCounts(np.geomspace(1e-3, 1e3, 30), row_map)
     queries = [moments, excess, norms]
 
     def make(_):

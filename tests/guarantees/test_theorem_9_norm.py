@@ -21,7 +21,7 @@ EDGES = np.ldexp(1.0, np.arange(-128, 129, 2))
 
 
 def counts(rows, edges=EDGES):
-    query = NormCounts(None, edges)
+    query = NormCounts(edges)
     blocks = open_source(rows, PRIVATE, None)
     _, (found,) = accumulate(blocks, IdentityEncoder(rows.shape[1]), lambda: [NormCounter(query)])
     return found.answer(query)["counts"].astype(int)

@@ -137,7 +137,7 @@ def every_query(domain, p, seed):
     for cuts in (False, True):
         row_map = random_map(p, seed, cuts=cuts)
         queries += [
-            NormCounts(row_map, np.geomspace(0.01, 10.0, 23)),
+            NormCounts(np.geomspace(0.01, 10.0, 23), row_map),
             Moments(1.0, 0.25, row_map),
             Moments(0.125, 0.0, row_map),
             ClippedTail(row_map, 0.25, 1.5),

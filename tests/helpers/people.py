@@ -24,7 +24,7 @@ def queries_for(rng, p, grid):
         ColumnMeans(low, high, weights, every),
         ColumnSquares(low, high, np.floor((low + high) / 2), weights, every),
         CellCounts(every),
-        NormCounts(row_map, np.geomspace(0.01, 10, 20)),
+        NormCounts(np.geomspace(0.01, 10, 20), row_map),
         Moments(1.5, 0.7, row_map),
         ClippedTail(row_map, 0.5, 2.0),
         Moments(math.sqrt(p)),

@@ -41,16 +41,14 @@ def explain_domain(domain: Domain, table: Table, dialect: Dialect) -> str:
     """
     p = domain.require_n_features()
     if domain.wants_private_norm:
-        return _explain(
-            [NormCounts(None, np.ldexp(1.0, np.arange(3)))], domain, Constant(), table, dialect, adaptive=True
-        )
+        return _explain([NormCounts(np.ldexp(1.0, np.arange(3)))], domain, Constant(), table, dialect, adaptive=True)
     edge, every, ones = np.full(p, np.sqrt(MAX_SQUARE)), np.arange(p, dtype=np.float64), np.ones(p)
     unchanged = RowMap(-edge, edge, np.zeros(p), np.eye(p), np.zeros(p))
     radius = float(edge[0])
     queries: list[Query] = [
         ColumnMeans(-edge, edge, ones, every),
         ColumnSquares(-edge, edge, np.zeros(p), ones, every),
-        NormCounts(unchanged, radius * np.array([0.25, 0.5, 1.0])),
+        NormCounts(radius * np.array([0.25, 0.5, 1.0]), unchanged),
         Moments(radius / 2, radius / 8, unchanged),
         ClippedTail(unchanged, radius / 2, radius),
     ]

@@ -169,7 +169,7 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
         cap = _reach(columns, row_map, inputs) * _spectral_bound(row_map.matrix / unit)
         if histogram:
             edges = norm_edges(p, cap, inputs.noise(histogram * share))
-            (norms,) = yield [(NormCounts(row_map, edges.inner), histogram * share)]
+            (norms,) = yield [(NormCounts(edges.inner, row_map), histogram * share)]
             excess = PROTOCOL.tail_share * share if last and feared == 1.0 else 0.0
             rest = (1.0 - histogram) * share
             radius = choose_radius(
@@ -182,7 +182,7 @@ def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer
                 spent = _bulk_share(inputs, share)
                 if spent:
                     edges = coarse_edges(cap)
-                    (norms,) = yield [(NormCounts(row_map, edges.inner), spent)]
+                    (norms,) = yield [(NormCounts(edges.inner, row_map), spent)]
                     typical, share = bulk_norm(norms.values["counts"], edges), share - spent
                 guess = min(cap, PROTOCOL.blind_radius * typical)
             radius = Radius(guess, 1.0, 0.0, typical, 1.0, np.array([guess]), np.ones(1))

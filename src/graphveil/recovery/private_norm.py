@@ -48,13 +48,13 @@ def check_enough_rows(n_samples: int, mu: float, rows_per_person: int) -> None:
 
 def norm_rounds() -> Generator[list[tuple[Query, float]], list[Answer], float]:
     """Ask for two histograms; return the norm."""
-    (wide,) = yield [(NormCounts(None, _COARSE_EDGES), PROTOCOL.norm.share / NORM_ROUNDS)]
+    (wide,) = yield [(NormCounts(_COARSE_EDGES), PROTOCOL.norm.share / NORM_ROUNDS)]
     counts, sd = wide.values["counts"], wide.sd("counts")
     pairs = counts[1:-2] + counts[2:-1]  # without what lies beyond the grid on either side
     visible = np.flatnonzero(pairs > PROTOCOL.norm.seen * np.sqrt(2.0) * sd)
     start = _COARSE_EDGES[visible[-1] if visible.size else int(np.argmax(pairs))]
     edges = start * _FINE_FACTORS
-    (narrow,) = yield [(NormCounts(None, edges), PROTOCOL.norm.share / NORM_ROUNDS)]
+    (narrow,) = yield [(NormCounts(edges), PROTOCOL.norm.share / NORM_ROUNDS)]
     tails = np.cumsum(narrow.values["counts"][::-1])[::-1]
     noise = narrow.sd("counts") * np.sqrt(np.arange(tails.size, 0, -1))
     seen = np.flatnonzero(tails > PROTOCOL.norm.seen * noise)

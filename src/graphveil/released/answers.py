@@ -120,9 +120,9 @@ def unit_factor(query: Query, space: RowSpace, answers: Sequence[Answer], count:
 
     Guarantee
     ---------
-    What all others are divided by, where that is secret, is asked for first, and is divided by nothing. Proofs:
+    What others are divided by, where that is secret, is asked for first. Counts are divided by nothing. Proofs:
     ``privacy/proofs/add_remove.md`` (theorem 14), ``privacy/proofs/weights.md`` (theorem 18).
     """
-    if isinstance(query, RowCount | TotalWeight):
+    if query.power == 0:  # of counts
         return query.unit_factor(space, math.nan)
     return query.unit_factor(space, released_weights(answers).total if space.hides_total else count())

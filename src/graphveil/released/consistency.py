@@ -16,18 +16,7 @@ from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.gdp import delta_from_mu
-from graphveil.spec.quantization import CELLS, PERSON_WEIGHT, MomentLayout, RowGrid
-from graphveil.spec.queries import (
-    CellCounts,
-    ColumnMeans,
-    ColumnSquares,
-    Moments,
-    NormCounts,
-    ObservedPairs,
-    Query,
-    RowCount,
-    TotalWeight,
-)
+from graphveil.spec.queries import Moments, Query, RowCount, TotalWeight
 from graphveil.spec.row_space import RowSpace
 
 __all__ = ["check_release"]
@@ -54,16 +43,15 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
         query, step = answer.query, answer.step
         _check_law(step)
         _check_question(query, domain)
-        lattice, layout = query.geometry(space)
-        if {group.name: group.count for group in step.groups} not in _sizes(query, layout, event):
+        sizes = query.sizes(space)
+        without_trace = {name: count for name, count in sizes.items() if name != "trace"}
+        if {group.name: group.count for group in step.groups} not in (sizes, without_trace):
             raise InvalidParameter("an answer does not have the size of its query.")
         factor = query.unit_factor(space, divisor)
         if not math.isclose(answer.factor, factor, rel_tol=_ROUNDING):
             raise InvalidParameter("the factor of an answer does not match its query and the number of records.")
         for group in step.groups:
-            weight = space.weight_unit if query.weighted else 1
-            weight = PERSON_WEIGHT**2 if isinstance(query, TotalWeight) else weight
-            most = (n + _FARTHEST * count_sd) * weight * _reach(query, lattice)
+            most = (n + _FARTHEST * count_sd) * query.largest_term(space)
             farthest = (most + _FARTHEST * group.sd) * factor
             if not (np.abs(answer.values[group.name]) <= farthest * (1.0 + _ROUNDING)).all():
                 raise InvalidParameter("an answer has numbers that neither records nor noise could produce.")
@@ -111,35 +99,3 @@ def _check_question(query: Query, domain: Domain) -> None:
         raise InvalidParameter("a query must be about the columns of the domain.")
     if isinstance(query, Moments) and row_map is None and (query.radius, query.constant) != (domain.radius, 0.0):
         raise InvalidParameter("moments of the rows themselves must be taken at the norm of the domain.")
-
-
-def _sizes(query: Query, layout: MomentLayout, event: ReleaseEvent) -> list[dict[str, int]]:
-    """Names and sizes that the groups of an answer may have."""
-    if isinstance(query, RowCount):
-        return [{"count": 1}]
-    if isinstance(query, TotalWeight):
-        return [{"totals": 2}]
-    if isinstance(query, NormCounts):
-        return [{"counts": query.edges.size + 1}]
-    if isinstance(query, CellCounts):
-        return [{"cells": query.columns.size * CELLS}]
-    if isinstance(query, ObservedPairs):
-        return [{"signs": query.columns.size * (query.columns.size + 1) // 2}]
-    if isinstance(query, ColumnMeans):
-        return [{"means": query.columns.size}]
-    if isinstance(query, ColumnSquares):
-        return [{"squares": query.columns.size}]
-    moments = {"diagonal": layout.n_diagonal, "off_diagonal": layout.n_off_diagonal}
-    return [moments] if event.hides_count else [moments, {**moments, "trace": 1}]
-
-
-def _reach(query: Query, lattice: RowGrid) -> float:
-    """The most that one row adds to a number of the answer, in integers."""
-    if query.power == 0:
-        return 1.0  # of counts
-    if isinstance(query, ColumnMeans):
-        return float(query.weights.max() * np.maximum(np.abs(query.low), np.abs(query.high)).max())
-    if isinstance(query, ColumnSquares):
-        farthest = np.maximum(query.high - query.centre, query.centre - query.low).max()
-        return float(query.weights.max() * farthest**2)
-    return float(lattice.total_square)

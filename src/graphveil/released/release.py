@@ -22,7 +22,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.grouping import GroupEvent
-from graphveil.spec.queries import ClippedTail, ColumnMeans, ColumnSquares, NormCounts, Query, RowCount
+from graphveil.spec.queries import ClippedTail, NormCounts, Query
 from graphveil.spec.serialization import Record
 
 __all__ = ["Release", "read_content", "rebuild_parts"]
@@ -127,11 +127,8 @@ class Release(NoisyMoments):
     @property
     def n_passes(self) -> int:
         """How many times the rows were read; once more if they had to be counted and their norm was unknown."""
-        shared = [
-            (q.low.tobytes(), q.high.tobytes()) for q in self._queries if isinstance(q, ColumnMeans | ColumnSquares)
-        ]
-        alone = [q for q in self._queries if not isinstance(q, RowCount | ColumnMeans | ColumnSquares | ClippedTail)]
-        return len(set(shared)) + len(alone)
+        read = [query for query in self._queries if query.summed != "people" and not isinstance(query, ClippedTail)]
+        return len({query.window_key or query for query in read})
 
     @property
     def _queries(self) -> list[Query]:

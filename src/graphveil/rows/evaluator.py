@@ -25,13 +25,11 @@ from graphveil.rows.streaming import StreamedMoments
 from graphveil.rows.weights import RowWeights, WeightEncoder
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
-from graphveil.spec.queries import ColumnMeans, ColumnSquares, Query, RowCount, TotalWeight
+from graphveil.spec.queries import ColumnMeans, Query
 from graphveil.spec.row_space import RowSpace
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
 
 __all__ = ["Evaluator"]
 
@@ -118,8 +116,9 @@ class Evaluator(Unreleased):
         edge = np.full(self.space.n_features, self.space.lattice.edge)
         low, high = self.space.window or (-edge, edge)
         every = np.arange(edge.size, dtype=np.float64)
-        (totals,) = self._sum([ColumnMeans(low, high, np.ones(edge.size), every)], self._encoder)
-        self._totals[_window_key(low, high)] = totals
+        query = ColumnMeans(low, high, np.ones(edge.size), every)
+        (totals,) = self._sum([query], self._encoder)
+        self._totals[query.window_key] = totals
         return self._count_rows()
 
     @leave_no_frames
@@ -128,11 +127,11 @@ class Evaluator(Unreleased):
         if isinstance(self._source, StreamedMoments):
             self.count()
             return [self._source.moments()]
-        keys = [_window(query) for query in queries]
+        keys = [query.window_key for query in queries]
         counted: dict[int, Statistic] = {
-            i: Count(self.count()) for i, query in enumerate(queries) if isinstance(query, RowCount)
+            i: Count(self.count()) for i, query in enumerate(queries) if query.summed == "people"
         }
-        counted |= {i: self._sum_weights(query) for i, query in enumerate(queries) if isinstance(query, TotalWeight)}
+        counted |= {i: self._sum_weights(query) for i, query in enumerate(queries) if query.summed == "weights"}
         missing = [i for i, key in enumerate(keys) if i not in counted and (key is None or key not in self._totals)]
         made = self._sum([queries[i] for i in missing], self._encoder) if missing else []
         found = counted | dict(zip(missing, made, strict=True))
@@ -174,12 +173,3 @@ class Evaluator(Unreleased):
             )
         self._seen = seen
         return seen
-
-
-def _window(query: Query) -> bytes | None:
-    """What identifies the column sums that answer a query; None for other queries."""
-    return _window_key(query.low, query.high) if isinstance(query, ColumnMeans | ColumnSquares) else None
-
-
-def _window_key(low: "NDArray[np.float64]", high: "NDArray[np.float64]") -> bytes:
-    return low.tobytes() + high.tobytes()

@@ -1,10 +1,10 @@
 """The queries that rows can answer: public descriptions, one class per query.
 
 Rows are integer vectors k on the lattice of the domain (:class:`~graphveil.spec.quantization.RowGrid`). Each query is a
-sum over rows of a function of one row, with public parameters, chosen in advance or from earlier answers. A new query
-is a class here, a statistic in ``rows/accumulators.py`` (its sum) and a sensitivity in ``privacy/mechanisms.py`` (its
-cost), each registered there by its class. A query is never removed or given another meaning, because release files hold
-them.
+sum over rows of a function of one row, with public parameters, chosen in advance or from earlier answers. Its class
+says how many numbers the answer has, how far one row and one person can move them, and what they are divided by; the
+sum itself is a statistic in ``rows/accumulators.py``. A query is never removed or given another meaning, because
+release files hold them.
 """
 
 import math
@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from graphveil._typing import Vector
-from graphveil.exceptions import InvalidParameter
+from graphveil.exceptions import GuaranteeError, InvalidParameter
+from graphveil.spec import sensitivity
 from graphveil.spec.augmentation import Constant
-from graphveil.spec.quantization import MAX_SQUARE, PERSON_WEIGHT, MomentLayout, RowGrid
+from graphveil.spec.quantization import CELLS, MAX_SQUARE, PERSON_WEIGHT, MomentLayout, RowGrid
 from graphveil.spec.row_space import RowSpace
 
 __all__ = [
@@ -128,12 +129,13 @@ class Query:
 
     ``description`` is what it is called by somebody who did not write it; ``power`` is that of a lattice step in its
     answer, 0 for counts. ``weighted``: the weights of rows, where they have some, multiply what is summed; otherwise
-    rows are scaled by their roots.
+    rows are scaled by their roots. ``summed``: what is summed, integer "rows", the "weights" of rows, or "people".
     """
 
     description: ClassVar[str]
     power: ClassVar[int]
     weighted: ClassVar[bool] = True
+    summed: ClassVar[str] = "rows"
 
     def geometry(self, space: RowSpace) -> tuple[RowGrid, MomentLayout]:
         """Lattice and layout of the rows that are summed: those of the domain, unless the question maps them."""
@@ -146,6 +148,33 @@ class Query:
             return 1.0 / weight
         lattice, _ = self.geometry(space)
         return float(lattice.unit**self.power / n_samples) / weight
+
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """How many numbers the answer has, by group."""
+        raise NotImplementedError
+
+    def largest_term(self, space: RowSpace) -> float:
+        """The most that one row adds to a number of the answer, in integers."""
+        return float(space.weight_unit)  # of counts
+
+    def sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """L2 sensitivity of the integer sums to one person, who is replaced, or added or removed as ``space`` says.
+
+        Guarantee
+        ---------
+        A proof is of one class: one that inherits the method of another is refused. Proofs: those of
+        :mod:`graphveil.spec.sensitivity`, ``privacy/proofs/columns.md``, ``privacy/proofs/add_remove.md``.
+        """
+        change = "added" if space.hides_count else "replaced"
+        if f"{change}_sensitivity" not in vars(type(self)):
+            raise GuaranteeError(f"{type(self).__name__} has no proof for people who are {change}.")
+        bound: float = getattr(self, f"{change}_sensitivity")(space, rows_per_person)
+        return bound
+
+    @property
+    def window_key(self) -> bytes | None:
+        """What identifies the sums of columns that hold the answer; None where it has sums of its own."""
+        return None
 
     def facts(self) -> dict[str, Any]:
         """The numbers, for the header."""
@@ -172,8 +201,6 @@ class Query:
         if inner:
             inner["integers"] = inner["integers"].reshape(inner["centre"].size, -1)
             content["row_map"] = RowMap(**inner)
-        elif kind is NormCounts:
-            content["row_map"] = None
         return kind(**content)
 
 
@@ -181,7 +208,23 @@ class Query:
 class RowCount(Query):
     """How many people there are, or rows where no column tells them apart; asked where that is a secret."""
 
-    description, power, weighted = "the number of people", 0, False
+    description, power, weighted, summed = "the number of people", 0, False, "people"
+
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """One number."""
+        return {"count": 1}
+
+    def largest_term(self, space: RowSpace) -> float:
+        """A person counts once."""
+        return 1.0
+
+    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Not more than that of adding."""
+        return sensitivity.added_count_sensitivity(rows_per_person)
+
+    def added_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 14."""
+        return sensitivity.added_count_sensitivity(rows_per_person)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +236,19 @@ class TotalWeight(Query):
     v over the number of its person's rows, rounded down.
     """
 
-    description, power = "the total weight of the records, and how much weights differ", 0
+    description, power, summed = "the total weight of the records, and how much weights differ", 0, "weights"
+
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """The two sums."""
+        return {"totals": 2}
+
+    def largest_term(self, space: RowSpace) -> float:
+        """That of a row with the largest weight."""
+        return float(PERSON_WEIGHT**2)
+
+    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 18."""
+        return PERSON_WEIGHT**2 * sensitivity.weight_sensitivity(rows_per_person)
 
     def unit_factor(self, space: RowSpace, n_samples: float) -> float:
         """From integer sums to shares of the largest weight."""
@@ -218,6 +273,32 @@ class ColumnMeans(Query):
 
     def __post_init__(self) -> None:
         _check_columns(self.low, self.high, self.weights, self.columns)
+
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """A number for each column."""
+        return {"means": self.columns.size}
+
+    def largest_term(self, space: RowSpace) -> float:
+        """At the farther end of a window."""
+        farthest = np.maximum(np.abs(self.low), np.abs(self.high)).max()
+        return float(space.weight_unit * self.weights.max() * farthest)
+
+    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 10."""
+        which, weights = self.columns.astype(int), _integers(self.weights)
+        widths, square = _integers((self.high - self.low)[which]), space.known_lattice.row_square
+        return space.weight_unit * sensitivity.mean_sensitivity(widths, weights, square, rows_per_person)
+
+    def added_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 14."""
+        which, weights, middle = self.columns.astype(int), _integers(self.weights), _integers(self.middle)
+        reaches, square = _integers((self.high - self.middle)[which]), space.known_lattice.row_square
+        return space.weight_unit * sensitivity.added_mean_sensitivity(reaches, weights, middle, square, rows_per_person)
+
+    @property
+    def window_key(self) -> bytes:
+        """The window."""
+        return self.low.tobytes() + self.high.tobytes()
 
     @property
     def middle(self) -> Vector:
@@ -248,6 +329,43 @@ class ColumnSquares(Query):
         if not (inside & (self.centre == np.rint(self.centre))).all():
             raise InvalidParameter("squares need integer centres inside the window.")
 
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """A number for each column."""
+        return {"squares": self.columns.size}
+
+    def largest_term(self, space: RowSpace) -> float:
+        """At the end of a window that is farther from the centre."""
+        return float(space.weight_unit * self.weights.max() * self._reaches.max() ** 2)
+
+    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 10."""
+        reaches, weights, centre = self._lengths
+        square = space.known_lattice.row_square
+        return space.weight_unit * sensitivity.square_sensitivity(reaches, weights, centre, square, rows_per_person)
+
+    def added_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 14."""
+        reaches, weights, centre = self._lengths
+        square = space.known_lattice.row_square
+        bound = sensitivity.added_square_sensitivity(reaches, weights, centre, square, rows_per_person)
+        return space.weight_unit * bound
+
+    @property
+    def window_key(self) -> bytes:
+        """The window."""
+        return self.low.tobytes() + self.high.tobytes()
+
+    @property
+    def _reaches(self) -> Vector:
+        """How far a row can be from the centre, in each column."""
+        return np.asarray(np.maximum(self.high - self.centre, self.centre - self.low))
+
+    @property
+    def _lengths(self) -> tuple[list[int], list[int], list[int]]:
+        """Reaches and weights of the columns in question, and the centre of all."""
+        which = self.columns.astype(int)
+        return _integers(self._reaches[which]), _integers(self.weights), _integers(self.centre)
+
 
 def _check_columns(low: Vector, high: Vector, weights: Vector, columns: Vector) -> None:
     whole = all((values == np.rint(values)).all() for values in (low, high, weights, columns))
@@ -273,6 +391,25 @@ class CellCounts(Query):
         if not whole or not np.isfinite(self.columns).all() or not (np.diff(self.columns) > 0).all():
             raise InvalidParameter("the columns of cell counts must be numbers of columns, in rising order.")
 
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """The cells of all levels, for each column."""
+        return {"cells": self.columns.size * CELLS}
+
+    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 10."""
+        _require_bounds(space)
+        return space.weight_unit * sensitivity.cell_sensitivity(self.columns.size, rows_per_person)
+
+    def added_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 14."""
+        _require_bounds(space)
+        return space.weight_unit * sensitivity.added_cell_sensitivity(self.columns.size, rows_per_person)
+
+
+def _require_bounds(space: RowSpace) -> None:
+    if space.known_lattice.levels == 0:
+        raise GuaranteeError("Cells are counted between bounds: rows that have a norm instead could lie beyond them.")
+
 
 @dataclass(frozen=True, eq=False)
 class NormCounts(Query):
@@ -284,13 +421,25 @@ class NormCounts(Query):
 
     description, power = "a histogram of how far records lie from their centre", 0
 
-    row_map: RowMap | None
     edges: Vector
+    row_map: RowMap | None = None
 
     def __post_init__(self) -> None:
         rising = (np.diff(self.edges) > 0).all() and (self.edges > 0).all()
         if not rising or not np.isfinite(self.edges).all():
             raise InvalidParameter("the edges of a histogram must be positive, finite and increase.")
+
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """The bins between the edges, and beyond them."""
+        return {"counts": self.edges.size + 1}
+
+    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 10."""
+        return space.weight_unit * sensitivity.histogram_sensitivity(rows_per_person)
+
+    def added_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 14."""
+        return space.weight_unit * sensitivity.added_count_sensitivity(rows_per_person)
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,6 +452,14 @@ class ObservedPairs(Query):
 
     def __post_init__(self) -> None:
         CellCounts(self.columns)  # the same rule for numbers of columns
+
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """The columns, and their pairs."""
+        return {"signs": self.columns.size * (self.columns.size + 1) // 2}
+
+    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 10."""
+        return space.weight_unit * sensitivity.sign_sensitivity(self.columns.size, rows_per_person)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,6 +485,22 @@ class Moments(Query):
             return super().geometry(space)
         p = space.n_features
         return self.lattice(p), MomentLayout(p, Constant() if self.constant else None)
+
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """The triangle of the matrix, and its trace where that is free."""
+        return _sizes_of_moments(self.geometry(space)[1], space)
+
+    def largest_term(self, space: RowSpace) -> float:
+        """The squared norm of a row."""
+        return float(self.geometry(space)[0].total_square)
+
+    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorems 1 and 2."""
+        return sensitivity.moment_sensitivity(self.geometry(space)[0].total_square, rows_per_person)
+
+    def added_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 14."""
+        return sensitivity.added_moment_sensitivity(self.geometry(space)[0].total_square, rows_per_person)
 
     def lattice(self, p: int) -> RowGrid:
         """Of the mapped rows."""
@@ -355,6 +528,31 @@ class ClippedTail(Query):
         """Of what is left of the mapped rows."""
         return self.lattice(space.n_features), MomentLayout(space.n_features, None)
 
+    def sizes(self, space: RowSpace) -> dict[str, int]:
+        """The triangle of the matrix, and its trace where that is free."""
+        return _sizes_of_moments(self.geometry(space)[1], space)
+
+    def largest_term(self, space: RowSpace) -> float:
+        """The squared norm of a row."""
+        return float(self.geometry(space)[0].total_square)
+
+    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorems 1 and 2."""
+        return sensitivity.moment_sensitivity(self.geometry(space)[0].total_square, rows_per_person)
+
+    def added_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
+        """Theorem 14."""
+        return sensitivity.added_moment_sensitivity(self.geometry(space)[0].total_square, rows_per_person)
+
     def lattice(self, p: int) -> RowGrid:
         """Of what is left of the mapped rows."""
         return RowGrid.of_ball(p, math.sqrt((self.outer - self.inner) * (self.outer + self.inner)), 0.0)
+
+
+def _sizes_of_moments(layout: MomentLayout, space: RowSpace) -> dict[str, int]:
+    trace = {} if space.hides_count else {"trace": 1}
+    return {"diagonal": layout.n_diagonal, "off_diagonal": layout.n_off_diagonal, **trace}
+
+
+def _integers(values: Vector) -> list[int]:
+    return [int(value) for value in values]
