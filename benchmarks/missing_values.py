@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import graphveil as gv
-from graphveil.recovery.parameters import PROTOCOL
+from graphveil.protocol.parameters import PROTOCOL
 
 RESULTS = Path(__file__).parent / "results" / "missing_values.csv"
 P, N, GAPS = 10, 20_000, 5

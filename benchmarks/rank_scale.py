@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import graphveil as gv
-from graphveil.recovery.parameters import PROTOCOL
+from graphveil.protocol.parameters import PROTOCOL
 
 RESULTS = Path(__file__).parent / "results" / "rank_scale.csv"
 FIELDS = ["columns", "n", "epsilon", "scale", "reps", "protocol", "largest error", "worst", "rms error", "covered"]

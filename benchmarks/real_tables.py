@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import graphveil as gv
-from graphveil.recovery.parameters import PROTOCOL
+from graphveil.protocol.parameters import PROTOCOL
 
 RESULTS = Path(__file__).parent / "results" / "real_tables.csv"
 FIELDS = ["table", "rows", "variables", "columns", "most missing", "epsilon", "reps", "protocol", "n_eff",

@@ -27,8 +27,8 @@ from peers import covariances
 from peers.aim import aim
 
 import graphveil as gv
+from graphveil.protocol.parameters import PROTOCOL
 from graphveil.recovery.analysis import Analysis
-from graphveil.recovery.parameters import PROTOCOL
 
 LINES = judges.ROOT / "build" / "rivals.jsonl"
 RESULTS = Path(__file__).parent / "results" / "rivals.csv"

@@ -152,7 +152,7 @@ def release(
 
     from graphveil.engines import open_rows  # heavy modules load after the cheap refusals
     from graphveil.privacy.noise import noise_source
-    from graphveil.recovery.parameters import software_versions
+    from graphveil.protocol.parameters import software_versions
     from graphveil.strategies import Plan, Strategy
 
     noise, versions = noise_source(options.random_state), dict(software_versions())

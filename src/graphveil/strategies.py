@@ -11,20 +11,20 @@ alone. Proof: ``privacy/proofs/composition.md``.
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 from graphveil._threads import blas_threads_for
 from graphveil.exceptions import InvalidParameter
 from graphveil.privacy import calibration
 from graphveil.privacy.mechanisms import check_room, paper_step, step_for
+from graphveil.protocol.schedule import Schedule
+from graphveil.protocol.stage import PlannedStep, QueryBatch, Stage, run_protocol
+from graphveil.protocol.stages.count import Count
+from graphveil.protocol.stages.norm import Norm
 from graphveil.recovery.adaptive_protocol import adaptive_rounds, adaptive_steps, remember
-from graphveil.recovery.normal_scores import mu_after_ranks, rank_query, rank_steps, with_normal_scores
-from graphveil.recovery.private_count import count_query, count_steps, mu_after_count, mu_of_count
-from graphveil.recovery.private_norm import check_enough_rows, mu_after_norm, norm_rounds, norm_steps
-from graphveil.recovery.private_total import mu_after_total, total_query, total_steps
-from graphveil.recovery.protocol import PlannedStep, ProtocolInputs, QueryBatch, run_protocol
-from graphveil.released.answers import Answer, SurveyWeights, released_weights
+from graphveil.recovery.protocol import ProtocolInputs
+from graphveil.released.answers import Answer, released_count, released_weights
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, collision_probability
@@ -123,17 +123,18 @@ class Plan:
         if options.mechanism != "paper":  # whose one step is checked when it is asked
             for step in planned_steps(options, domain):
                 plan._check_room(step, domain)
-        if domain.hides_count and domain.person is not None:
-            sd = 1.0 / mu_of_count(mu)
-            if collision_probability(_FEWEST_PEOPLE + 2.0 * _SURELY * sd) > collisions:
-                raise InvalidParameter(
-                    f"epsilon = {format_exact(options.budget.epsilon)} or delta = "
-                    f"{format_exact(options.budget.delta)} is too extreme where the number of people is secret: ids "
-                    "of a million people, and of as many as noise makes of none, must not be mistaken for each "
-                    "other. Choose a less extreme budget."
-                )
-        if domain.wants_private_norm:
-            check_enough_rows(count(), mu, domain.rows_per_person)
+        for stage in Schedule.of(domain).stages:
+            if isinstance(stage, Count) and domain.person is not None:
+                most = _FEWEST_PEOPLE + 2.0 * _SURELY / stage.mu_of(mu)
+                if collision_probability(most) > collisions:
+                    raise InvalidParameter(
+                        f"epsilon = {format_exact(options.budget.epsilon)} or delta = "
+                        f"{format_exact(options.budget.delta)} is too extreme where the number of people is secret: "
+                        "ids of a million people, and of as many as noise makes of none, must not be mistaken for each "
+                        "other. Choose a less extreme budget."
+                    )
+            if isinstance(stage, Norm):
+                stage.check_enough_rows(count(), mu, domain.rows_per_person)
         return plan
 
     def _check_room(self, step: PlannedStep, domain: Domain) -> None:
@@ -145,24 +146,13 @@ class Plan:
 
 def planned_steps(options: ReleaseOptions, domain: Domain) -> list[PlannedStep]:
     """Every question that a release may ask, whatever the answers are, each with its share of the whole μ²."""
-    p, codebook = domain.require_n_features(), domain.codebook
+    p = domain.require_n_features()
     if options.adaptive:
         bounded, centred = domain.bounds is not None and domain.data_norm is None, options.augment is None
-        last = adaptive_steps(p, len(domain.gaps), bounded=bounded, centred=centred)
-    else:
-        layout = MomentLayout(p, options.augment)
-        last = [PlannedStep(layout.n_diagonal + layout.n_off_diagonal + 1, 1.0, counts=False)]
-    found, left = list[PlannedStep](), 1.0
-    for steps in (
-        count_steps() if domain.hides_count else [],
-        total_steps() if domain.weight is not None else [],
-        norm_steps() if domain.wants_private_norm else [],
-        rank_steps(codebook) if codebook is not None and domain.wants_scores else [],
-        last,
-    ):
-        found += [replace(step, share=left * step.share) for step in steps]
-        left -= left * sum(step.share for step in steps)
-    return found
+        return Schedule.of(domain).planned(adaptive_steps(p, len(domain.gaps), bounded=bounded, centred=centred))
+    layout = MomentLayout(p, options.augment)
+    numbers = layout.n_diagonal + layout.n_off_diagonal + 1
+    return Schedule.of(domain).planned([PlannedStep(numbers, 1.0, counts=False)])
 
 
 class Strategy:
@@ -180,20 +170,14 @@ class Strategy:
 
     def __init__(self, rows: PrivateQueries, options: ReleaseOptions, plan: Plan) -> None:
         self._rows, self._options, self._plan = rows, options, plan
-        self._weights: SurveyWeights | None = None  # once they are released
-        self._mu = plan.mu
+        self._answers = list[Answer]()
+        self._mu = plan.mu  # that is left
 
     def run(self) -> None:
         """Ask everything."""
-        domain, options = self._rows.domain, self._options
-        if domain.hides_count:
-            self._count_privately()
-        if domain.weight is not None:
-            self._weigh_privately()
-        if domain.wants_private_norm:
-            self._find_norm()
-        if domain.wants_scores:
-            self._find_normal_scores()
+        options = self._options
+        for stage in Schedule.of(self._rows.domain).stages:
+            self._run_stage(stage)
         if options.adaptive:
             self._ask_adaptively()
         elif options.mechanism == "paper":
@@ -201,64 +185,40 @@ class Strategy:
         else:
             self._ask([(Moments(self._rows.domain.radius), 1.0)])
 
-    def _count_privately(self) -> None:
-        """Spend a little on the number of people; from now on it is what was released."""
-        (answer,) = self._ask(count_query())
-        most = self._rows.count() + _SURELY * answer.sd("count")
-        if self._rows.domain.person is not None and collision_probability(most) > self._plan.collisions:
-            raise _ids_could_collide(self._options.budget)
-        self._mu = mu_after_count(self._mu)
-
-    def _weigh_privately(self) -> None:
-        """Spend a little on what the weights add up to; from now on sums are divided by what was released."""
-        self._weights = released_weights(self._ask(total_query()))
-        self._mu = mu_after_total(self._mu)
-
-    def _find_norm(self) -> None:
-        """Spend a little on a bound of the rows' norm, and clip rows to it from now on."""
+    def _run_stage(self, stage: Stage) -> None:
+        """Spend the share of a stage; from now on rows are encoded by the domain that its answers make."""
         rows = self._rows
-        rows.use(replace(rows.domain, data_norm=run_protocol(norm_rounds(), self._ask)))
-        self._mu = mu_after_norm(self._mu)
-
-    def _find_normal_scores(self) -> None:
-        """Spend a little on the distributions of ranked columns, and encode these by normal scores from now on."""
-        rows = self._rows
-        assert rows.domain.codebook is not None
-        (answer,) = self._ask(rank_query(rows.domain.codebook))
-        rows.use(with_normal_scores(rows.domain, answer))
-        self._mu = mu_after_ranks(self._mu)
+        domain = run_protocol(stage.ask(rows.domain), self._ask)
+        if isinstance(stage, Count) and domain.person is not None:
+            n, sd = released_count(self._answers)
+            if collision_probability(n + _SURELY * sd) > self._plan.collisions:
+                raise _ids_could_collide(self._options.budget)
+        if domain is not rows.domain:
+            rows.use(domain)
+        self._mu = stage.mu_after(self._mu)
 
     def _ask_adaptively(self) -> None:
         """Run the adaptive protocol: it is sent noisy answers, and yields the next queries."""
         rows, domain = self._rows, self._rows.domain
         with rows.cached():
-            n_rows = rows.count() if self._weights is None else self._weights.total
-            facts = (rows.space.n_features, n_rows, rows.space.known_lattice, domain.radius)
-            inputs = ProtocolInputs(
-                *facts,
-                self._mu,
-                domain.rows_per_person,
-                centred=self._options.augment is None,
-                window=rows.space.window,
-                hides_count=domain.hides_count,
-                gaps=rows.space.gaps,
-                n_kish=None if self._weights is None else self._weights.effective(rows.count()),
+            weights = None if domain.weight is None else released_weights(self._answers)
+            inputs = ProtocolInputs.of(
+                domain,
+                self._options.augment,
+                n_samples=rows.count() if weights is None else weights.total,
+                mu=self._mu,
+                n_kish=None if weights is None else weights.effective(rows.count()),
             )
-            answers: list[Answer] = []
-
-            def ask(asked: QueryBatch) -> list[Answer]:
-                found = self._ask(asked)
-                answers.extend(found)
-                return found
-
             with blas_threads_for(inputs.n_features):
-                remember(inputs, answers, run_protocol(adaptive_rounds(inputs), ask))
+                remember(inputs, self._answers, run_protocol(adaptive_rounds(inputs), self._ask))
 
     def _ask(self, asked: QueryBatch) -> list[Answer]:
         """Ask queries, each with its share of μ², in one pass over the rows."""
         space, person = self._rows.space, self._rows.domain.rows_per_person
         steps = [step_for(query, space, person, self._mu * math.sqrt(share), self._plan.eta) for query, share in asked]
-        return self._rows.answer([query for query, _ in asked], steps)
+        answers = self._rows.answer([query for query, _ in asked], steps)
+        self._answers += answers
+        return answers
 
     def _ask_as_in_the_paper(self) -> None:
         """Ask one query, with the noise of the paper's Algorithm 1."""

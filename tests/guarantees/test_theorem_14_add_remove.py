@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import graphveil as gv
 from graphveil.exceptions import GuaranteeError, InvalidParameter, LedgerError
 from graphveil.privacy import mechanisms
-from graphveil.recovery import private_count
+from graphveil.protocol.stages.count import Count
 from graphveil.report.privacy_card import PrivacyCard, privacy_card
 from graphveil.rows.accumulators import statistic_for
 from graphveil.rows.encoding import Encoder
@@ -308,7 +308,7 @@ def test_planted_bug__rows_counted_instead_of_people():
 
 
 def test_shares_leave_what_was_spent():
-    spent = 1.0 - private_count.mu_after_count(1.0) ** 2
-    ((query, share),) = private_count.count_query()
+    spent = 1.0 - Count().mu_after(1.0) ** 2
+    ((query, share),) = next(Count().ask(DOMAIN))
     assert isinstance(query, RowCount)
     assert share <= spent

@@ -12,7 +12,7 @@ from scipy.stats import norm
 import graphveil as gv
 from graphveil.engines.sql_recoding import check_kinds
 from graphveil.exceptions import InvalidParameter, SourceError
-from graphveil.recovery.normal_scores import with_normal_scores
+from graphveil.protocol.stages.ranks import with_normal_scores
 from graphveil.rows.accumulators import CellCounter
 from graphveil.rows.recoding import Recoder
 from graphveil.spec.augmentation import Constant

@@ -8,7 +8,7 @@ from scipy import stats
 
 import graphveil as gv
 from graphveil.exceptions import InvalidParameter
-from graphveil.recovery.private_norm import NORM_ROUNDS
+from graphveil.protocol.stages.norm import Norm
 from graphveil.rows.accumulators import NormCounter
 from graphveil.rows.encoding import IdentityEncoder
 from graphveil.rows.parallel import accumulate
@@ -53,11 +53,11 @@ def test_the_histograms_are_part_of_the_one_charge():
         )
         assert charged == [item.event]
         assert item.norm_is_private
-        assert all(isinstance(a.query, NormCounts) for a in item.answers[:NORM_ROUNDS])
+        assert all(isinstance(a.query, NormCounts) for a in item.answers[: len(Norm.asked)])
         spent = sum(a.step.mu**2 for a in item.answers)
         assert 0.99 * item.event.mu**2 < spent <= item.event.mu**2
         assert item.event.keeps_budget
-        for answer in item.answers[:NORM_ROUNDS]:
+        for answer in item.answers[: len(Norm.asked)]:
             assert answer.step.sd("counts") * answer.step.mu >= np.sqrt(2.0)
 
 
@@ -67,7 +67,7 @@ def test_the_counts_really_have_their_noise():
     noise = []
     for _ in range(20):
         for answer in gv.release(rows, domain=PRIVATE, budget=BUDGET, assume_centered=True, adaptive=False).answers[
-            :NORM_ROUNDS
+            : len(Norm.asked)
         ]:
             exact = counts(rows, answer.query.edges)
             noise.append((answer.values["counts"] - exact) / answer.step.sd("counts"))
@@ -82,7 +82,7 @@ def test_the_noise_of_the_counts_hides_all_rows_of_a_person():
     rows = gv.simulate.gaussian_rows(np.eye(3), 20_000, random_state=0)
     domain = gv.Domain(data_norm="private", rows_per_person=4)
     item = gv.release(rows, domain=domain, budget=BUDGET, assume_centered=True, adaptive=False)
-    for answer in item.answers[:NORM_ROUNDS]:
+    for answer in item.answers[: len(Norm.asked)]:
         assert answer.step.sd("counts") * answer.step.mu >= 4 * np.sqrt(2.0)
 
 

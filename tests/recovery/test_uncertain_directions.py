@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphveil.recovery.parameters import PROTOCOL
+from graphveil.protocol.parameters import PROTOCOL
 from graphveil.recovery.uncertain_directions import least_risky_variance, raise_uncertain_directions
 
 

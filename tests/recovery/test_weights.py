@@ -142,7 +142,7 @@ def test_files_keep_weights_and_a_file_without_its_total_is_refused(made):
     for name, value in vars(made).items():
         object.__setattr__(forged, name, value)
     object.__setattr__(forged, "answers", made.answers[1:])
-    with pytest.raises(InvalidParameter, match="must be the total weight"):
+    with pytest.raises(InvalidParameter, match="must be those of its domain: the total weight"):
         forged.__post_init__()
     with pytest.raises(InvalidParameter, match="weighted records, which cannot be merged yet"):
         gv.merge_releases([made, made])

@@ -149,8 +149,16 @@ class PrivateLDA(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # sc
         if domain.gaps or domain.wants_scores or not n_samples:  # only adaptive rounds can release these, or refuse
             return False
         columns, mu = domain.require_n_features() + len(self.classes) - 1, Budget(self.epsilon, self.delta).mu
-        facts = (columns, n_samples, RowGrid.of(domain, None), domain.radius, mu, self.rows_per_person)
-        return one_round_is_enough(ProtocolInputs(*facts, centred=False))
+        inputs = ProtocolInputs(
+            n_features=columns,
+            n_samples=n_samples,
+            lattice=RowGrid.of(domain, None),
+            radius=domain.radius,
+            mu=mu,
+            rows_per_person=self.rows_per_person,
+            centred=False,
+        )
+        return one_round_is_enough(inputs)
 
     def _estimate(self, release: Release) -> None:
         labels = self._check_labels()

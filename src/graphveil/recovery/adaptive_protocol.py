@@ -23,13 +23,15 @@ The reasons for its steps (measured: ``docs/accuracy.md``):
    cells tell where nearly all of its rows lie, and the second round looks there. Its bounds stay what they are.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._typing import Matrix, Vector
+from graphveil.protocol.parameters import PROTOCOL
+from graphveil.protocol.stage import PlannedStep, QueryBatch
 from graphveil.recovery.blind_clipping import uneven_gaussian_loss
 from graphveil.recovery.clipped_cells import ClippedRound
 from graphveil.recovery.clipping_radius import (
@@ -52,8 +54,7 @@ from graphveil.recovery.column_scales import (
 )
 from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
 from graphveil.recovery.hidden_tails import chance_of_hidden_tail, hidden_tail_sd
-from graphveil.recovery.parameters import PROTOCOL
-from graphveil.recovery.protocol import PlannedStep, ProtocolInputs, QueryBatch
+from graphveil.recovery.protocol import ProtocolInputs
 from graphveil.recovery.rare_events import (
     UNCANCELLED,
     errors_of_lost,
@@ -232,16 +233,16 @@ def adaptive_steps(p: int, gaps: int, *, bounded: bool, centred: bool) -> list[P
 
 
 # A release is mostly recovered as soon as it is made: what its answers led to is kept, for the last one.
-_last: tuple[ProtocolInputs, list[Answer], Conclusion] | None = None
+_last: tuple[ProtocolInputs, Sequence[Answer], Conclusion] | None = None
 
 
-def remember(inputs: ProtocolInputs, answers: list[Answer], state: Conclusion) -> None:
+def remember(inputs: ProtocolInputs, answers: Sequence[Answer], state: Conclusion) -> None:
     """Keep what these answers led to, until another release is made."""
     global _last  # noqa: PLW0603 - a cache of one
     _last = inputs, answers, state
 
 
-def recall(inputs: ProtocolInputs, answers: list[Answer]) -> Conclusion | None:
+def recall(inputs: ProtocolInputs, answers: Sequence[Answer]) -> Conclusion | None:
     """What the protocol concludes from these very answers, if they are those of the last release that was made here."""
     if _last is None:
         return None

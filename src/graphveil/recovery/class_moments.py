@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphveil._typing import Matrix, Vector
+from graphveil.protocol.parameters import PROTOCOL
 from graphveil.recovery.column_scales import has_few_records
 from graphveil.recovery.estimate import Estimate
-from graphveil.recovery.parameters import PROTOCOL
 from graphveil.recovery.protocol import ProtocolInputs
 from graphveil.recovery.shrinkage import denoise, refined_trace_sd
 from graphveil.released.release import Release

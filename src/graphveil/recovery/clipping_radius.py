@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphveil._typing import Vector
-from graphveil.recovery.parameters import PROTOCOL
+from graphveil.protocol.parameters import PROTOCOL
 
 __all__ = [
     "MOST_BINS",

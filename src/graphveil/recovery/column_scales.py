@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._typing import Vector
-from graphveil.recovery.parameters import PROTOCOL
-from graphveil.recovery.protocol import PlannedStep, ProtocolInputs, QueryBatch
+from graphveil.protocol.parameters import PROTOCOL
+from graphveil.protocol.stage import PlannedStep, QueryBatch
+from graphveil.recovery.protocol import ProtocolInputs
 from graphveil.released.answers import Answer
 from graphveil.released.observed import observed_shares
 from graphveil.spec.quantization import CELL_LEVELS, CELLS, RowGrid

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._typing import Vector
-from graphveil.recovery.parameters import PROTOCOL
+from graphveil.protocol.parameters import PROTOCOL
 
 __all__ = ["TOLERATED", "Prior", "RoundView", "VariancePosterior", "settle_variances", "variance_prior"]
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphveil.protocol.parameters import PROTOCOL
+from graphveil.protocol.schedule import Schedule
 from graphveil.recovery.clipping_radius import choose_radius, kept_of_gaussian, norm_edges
-from graphveil.recovery.parameters import PROTOCOL
-from graphveil.recovery.private_count import mu_after_count
 from graphveil.spec.case import Case
 
 __all__ = ["effective_records", "records_for", "square_noise"]
@@ -50,7 +50,7 @@ def records_for(case: Case, n_eff: float) -> int | None:
 
 def square_noise(case: Case, share: float) -> float:
     """Of a mean square, in units of its largest value over √2: one who comes moves it as far as one who is replaced."""
-    mu = mu_after_count(case.budget.mu) if case.hides_count else case.budget.mu
+    mu = Schedule.of(case.domain).mu_left(case.budget.mu)
     return math.sqrt(2.0 / share) * case.rows_per_person / (mu * case.n)
 
 

@@ -13,6 +13,9 @@ from graphveil._packages import import_package
 from graphveil._threads import blas_threads_for
 from graphveil.exceptions import InvalidParameter, PrivacyWarning, warn_caller
 from graphveil.metrics import partial_correlations
+from graphveil.protocol.parameters import PROTOCOL
+from graphveil.protocol.schedule import Schedule
+from graphveil.protocol.stage import QueryBatch, run_protocol
 from graphveil.recovery.adaptive_protocol import Conclusion, adaptive_rounds, recall
 from graphveil.recovery.clipped_cells import restorable, restore_cells
 from graphveil.recovery.collinearity import collinear_columns
@@ -22,12 +25,7 @@ from graphveil.recovery.hidden_tails import find_hidden_tails
 from graphveil.recovery.missing_values import complete
 from graphveil.recovery.moment_intervals import column_estimates, column_table, correlation_intervals
 from graphveil.recovery.noise_model import NoisyCovariance
-from graphveil.recovery.normal_scores import RANK_ROUNDS, mu_after_ranks
-from graphveil.recovery.parameters import PROTOCOL
-from graphveil.recovery.private_count import COUNT_ROUNDS, mu_after_count
-from graphveil.recovery.private_norm import NORM_ROUNDS, mu_after_norm
-from graphveil.recovery.private_total import TOTAL_ROUNDS, mu_after_total
-from graphveil.recovery.protocol import ProtocolInputs, QueryBatch, run_protocol
+from graphveil.recovery.protocol import ProtocolInputs
 from graphveil.recovery.shrinkage import denoise, refined_trace_sd
 from graphveil.released.answers import Answer
 from graphveil.released.grouped import require_release
@@ -35,9 +33,7 @@ from graphveil.released.merged import MergedRelease
 from graphveil.released.release import Release
 from graphveil.spec.augmentation import Labels
 from graphveil.spec.kinds import Category
-from graphveil.spec.quantization import RowGrid
-from graphveil.spec.queries import CellCounts, Moments, Query
-from graphveil.spec.row_space import RowSpace
+from graphveil.spec.queries import Moments, Query
 
 __all__ = ["Estimate", "estimate_release", "recover", "recover_moments", "require_covariance"]
 
@@ -475,37 +471,23 @@ def _is_same_query(asked: Query, recorded: Query) -> bool:
 
 def _replay(release: Release) -> Conclusion:
     """Run the protocol on recorded answers."""
-    domain, mu, answers = release.domain, release.event.mu, list(release.answers)
     if release.versions.get("recipe") != PROTOCOL.version:
         raise _another_protocol(release)
-    if release.norm_is_private:
-        mu, answers = mu_after_norm(mu), answers[NORM_ROUNDS:]
-    if release.event.hides_count:
-        mu, answers = mu_after_count(mu), answers[COUNT_ROUNDS:]
-    if domain.weight is not None:
-        mu, answers = mu_after_total(mu), answers[TOTAL_ROUNDS:]
-    if answers and isinstance(answers[0].query, CellCounts):  # of ranked columns; others are counted later
-        mu, answers = mu_after_ranks(mu), answers[RANK_ROUNDS:]
-    inputs = ProtocolInputs(
-        domain.require_n_features(),
-        release.divisor,
-        RowGrid.of(domain, None),
-        domain.radius,
-        mu,
-        release.event.rows_per_person,
-        centred=release.augment is None,
-        window=RowSpace.of(domain, release.augment, None).window,
-        hides_count=release.event.hides_count,
-        gaps=domain.gaps,
+    domain, left = release.domain, list(release.answers)
+    schedule = Schedule.recorded(domain, [answer.query for answer in left])
+    inputs = ProtocolInputs.of(
+        domain,
+        release.augment,
+        n_samples=release.divisor,
+        mu=schedule.mu_left(release.event.mu),
         n_kish=None if domain.weight is None else release.n_kish,
     )
-
-    remembered = recall(inputs, answers)
+    remembered = recall(inputs, release.answers)
     if remembered is not None:
         return remembered
 
     def recorded(asked: QueryBatch) -> list[Answer]:
-        found = [answers.pop(0) for _ in asked[: len(answers)]]
+        found = [left.pop(0) for _ in asked[: len(left)]]
         if len(found) < len(asked) or not all(
             _is_same_query(q, r.query) for (q, _), r in zip(asked, found, strict=True)
         ):
@@ -513,6 +495,7 @@ def _replay(release: Release) -> Conclusion:
         return found
 
     try:
+        run_protocol(schedule.ask(domain), recorded)
         estimate = run_protocol(adaptive_rounds(inputs), recorded)
         # Of answers that were drawn it is positive definite, by more than rounding can change.
         scale, p = np.sqrt(np.diag(estimate.covariance)), len(estimate.covariance)

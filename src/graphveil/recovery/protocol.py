@@ -1,46 +1,22 @@
-"""A protocol: a generator that yields batches of queries, is sent noisy answers, and returns a result.
+"""Public facts that the adaptive protocol starts from, the released ones among them."""
 
-The gate runs protocols against rows and noise; :func:`graphveil.recover` runs them again on the answers in a release.
-"""
-
-from collections.abc import Callable, Generator
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from typing import Self
 
 import numpy as np
 
 from graphveil._typing import Vector
 from graphveil.recovery.shrinkage import refined_trace_sd
-from graphveil.released.answers import Answer
+from graphveil.spec.augmentation import Augment
+from graphveil.spec.domain import Domain
 from graphveil.spec.quantization import RowGrid
-from graphveil.spec.queries import ColumnMeans, Query
+from graphveil.spec.queries import ColumnMeans
+from graphveil.spec.row_space import RowSpace
 
-__all__ = ["PlannedStep", "ProtocolInputs", "QueryBatch", "run_protocol"]
-
-QueryBatch = list[tuple[Query, float]]  # queries to be answered in one pass over the rows, each with its share of μ²
-T = TypeVar("T")
+__all__ = ["ProtocolInputs"]
 
 
-@dataclass(frozen=True)
-class PlannedStep:
-    """A question that a release may ask, as far as it is known before the first answer.
-
-    Attributes
-    ----------
-    numbers : int
-        At most so many noisy numbers answer it.
-    share : float
-        It gets at least this share of μ².
-    counts : bool
-        Each of them counts people, or signs of them: one person moves it by 2 at most. False: sums.
-    """
-
-    numbers: int
-    share: float
-    counts: bool = True
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ProtocolInputs:
     """Public facts that the questions start from.
 
@@ -81,6 +57,32 @@ class ProtocolInputs:
     gaps: tuple[range, ...] = ()
     n_kish: float | None = None
 
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        augment: Augment,
+        *,
+        n_samples: float,
+        mu: float,
+        n_kish: float | None,
+    ) -> Self:
+        """What a release with this domain starts from, whose norm and scores have been found."""
+        space = RowSpace.of(domain, augment, None)
+        return cls(
+            n_features=space.n_features,
+            n_samples=n_samples,
+            lattice=space.known_lattice,
+            radius=domain.radius,
+            mu=mu,
+            rows_per_person=domain.rows_per_person,
+            centred=augment is None,
+            window=space.window,
+            hides_count=domain.hides_count,
+            gaps=space.gaps,
+            n_kish=n_kish,
+        )
+
     @property
     def n_sampled(self) -> float:
         """Number of rows that sampling noise is that of."""
@@ -119,14 +121,3 @@ class ProtocolInputs:
     def has_bounds(self) -> bool:
         """Whether there are bounds for every column, and no norm."""
         return self.lattice.levels > 0
-
-
-def run_protocol(protocol: Generator[QueryBatch, list[Answer], T], answer: Callable[[QueryBatch], list[Answer]]) -> T:
-    """Put the queries of a protocol to ``answer`` until it ends, and return what it returns."""
-    try:
-        asked = next(protocol)
-        while True:
-            asked = protocol.send(answer(asked))
-    except StopIteration as end:
-        result: T = end.value
-        return result

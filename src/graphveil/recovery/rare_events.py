@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphveil._typing import Vector
+from graphveil.protocol.parameters import PROTOCOL
 from graphveil.recovery.clipping_radius import Radius
 from graphveil.recovery.column_scales import Columns
 from graphveil.recovery.column_variances import VariancePosterior
-from graphveil.recovery.parameters import PROTOCOL
 
 __all__ = [
     "UNCANCELLED",

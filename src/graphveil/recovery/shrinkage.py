@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphveil.protocol.parameters import PROTOCOL
 from graphveil.recovery.eigenvector_overlaps import expected_eigenvalues
-from graphveil.recovery.parameters import PROTOCOL
 
 __all__ = ["Denoised", "denoise", "positive_upward_biased", "refined_trace_sd"]
 

@@ -16,7 +16,7 @@ likely before, it is y where y is large beside s, and √(π/2) s where y is not
 import numpy as np
 
 from graphveil._typing import Matrix, Vector
-from graphveil.recovery.parameters import PROTOCOL
+from graphveil.protocol.parameters import PROTOCOL
 
 __all__ = ["least_risky_variance", "raise_uncertain_directions"]
 

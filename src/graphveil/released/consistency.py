@@ -11,12 +11,13 @@ from fractions import Fraction
 import numpy as np
 
 from graphveil.exceptions import InvalidParameter
+from graphveil.protocol.schedule import Schedule
 from graphveil.released.answers import Answer, released_count, released_weights
 from graphveil.spec.augmentation import Augment
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, ReleaseEvent
 from graphveil.spec.gdp import delta_from_mu
-from graphveil.spec.queries import Moments, Query, RowCount, TotalWeight
+from graphveil.spec.queries import Moments, Query
 from graphveil.spec.row_space import RowSpace
 
 __all__ = ["check_release"]
@@ -31,10 +32,11 @@ def check_release(event: ReleaseEvent, domain: Domain, augment: Augment, rounds:
     _check_event(event, domain)
     if not event.covers(answer.step for answer in rounds):
         raise InvalidParameter("the rounds of a release must not cost more than was charged.")
-    if event.hides_count != (isinstance(rounds[0].query, RowCount) if rounds else False):
-        raise InvalidParameter("a release hides the number of records exactly if that number is its first query.")
-    if (domain.weight is not None) != (isinstance(rounds[0].query, TotalWeight) if rounds else False):
-        raise InvalidParameter("the first query of a release of weighted records must be the total weight.")
+    queries = [answer.query for answer in rounds]
+    schedule = Schedule.recorded(domain, queries)
+    if not schedule.begins(queries):
+        asked = "; ".join(kind.description for stage in schedule.stages for kind in stage.asked) or "none"
+        raise InvalidParameter(f"the queries with which a release begins must be those of its domain: {asked}.")
     n, count_sd = released_count(rounds) if event.n_samples is None else (event.n_samples, 0.0)
     divisor = n if domain.weight is None else released_weights(rounds).total
     people = event.n_samples if domain.weighs_rows else None

@@ -13,6 +13,7 @@ from graphveil._files import read_file, write_file
 from graphveil._html import facts_html
 from graphveil._memory import memory_here
 from graphveil.exceptions import InvalidParameter, ReleaseFileError
+from graphveil.protocol.stages.norm import Norm
 from graphveil.released import file_format
 from graphveil.released.answers import Answer
 from graphveil.released.consistency import check_release
@@ -22,7 +23,7 @@ from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import ReleaseEvent
 from graphveil.spec.grouping import GroupEvent
-from graphveil.spec.queries import ClippedTail, NormCounts, Query
+from graphveil.spec.queries import ClippedTail, Query
 from graphveil.spec.serialization import Record
 
 __all__ = ["Release", "read_content", "rebuild_parts"]
@@ -121,8 +122,7 @@ class Release(NoisyMoments):
     @property
     def norm_is_private(self) -> bool:
         """Whether ``domain.data_norm`` was found within the budget (``data_norm="private"``)."""
-        first = self.answers[0].query
-        return isinstance(first, NormCounts) and first.row_map is None
+        return Norm.recorded(self.domain, self._queries) is not None
 
     @property
     def n_passes(self) -> int:

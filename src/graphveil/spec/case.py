@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from graphveil.spec.budget import Budget
+from graphveil.spec.domain import Domain
 from graphveil.spec.forecast import LARGEST_EPSILON
 
 __all__ = ["SMALLEST_EPSILON", "Case"]
@@ -20,6 +21,12 @@ class Case:
     rows_per_person: int = 1
     bounds_in_sd: float = 4.0
     neighbours: str = "replace"
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of such a release."""
+        bounds = (-self.bounds_in_sd, self.bounds_in_sd)
+        return Domain(bounds=bounds, rows_per_person=self.rows_per_person, neighbours=self.neighbours)
 
     @property
     def hides_count(self) -> bool:

@@ -1,6 +1,6 @@
 """Normal scores of ranks, from a distribution function estimated within the budget.
 
-Counts of cells, the first queries, show how the records of a column are distributed. Their noisy shares
+Counts of cells show how the records of a column are distributed. Their noisy shares
 make a monotone curve from values to normal scores, Φ⁻¹ of the distribution function, which is public from then on: rows
 are encoded through it like through a logarithm (``privacy/proofs/ranks.md``, theorem 19).
 
@@ -8,50 +8,65 @@ The curve need not be exact. The release describes the columns that the curve pr
 is off by a few percent changes scores too little to affect correlations visibly.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from graphveil._typing import Vector
-from graphveil.recovery.parameters import PROTOCOL
-from graphveil.recovery.protocol import PlannedStep, QueryBatch
-from graphveil.released.answers import Answer
-from graphveil.spec.codebook import Codebook
+from graphveil.protocol.parameters import PROTOCOL
+from graphveil.protocol.stage import NoisyAnswer, PlannedStep, QueryBatch, Stage
 from graphveil.spec.domain import Domain
 from graphveil.spec.kinds import Kind, Number, Ordinal
 from graphveil.spec.quantization import CELL_LEVELS, CELLS, RowGrid
-from graphveil.spec.queries import CellCounts
+from graphveil.spec.queries import CellCounts, Moments, Query
 
-__all__ = ["RANK_ROUNDS", "mu_after_ranks", "rank_query", "rank_steps", "with_normal_scores"]
+__all__ = ["Ranks", "with_normal_scores"]
 
-RANK_ROUNDS = 1
 # A cell is divided while it holds more than this share of the records, and more than these standard deviations of its
 # noise: with finer steps the curve follows the noise.
 _STEP, _SEEN = 1.0 / 64.0, 4.0
 
 
-def rank_query(codebook: Codebook) -> QueryBatch:
-    """The first query."""
-    return [(CellCounts(np.array(codebook.unscored, dtype=np.float64)), PROTOCOL.ranks_share)]
+@dataclass(frozen=True)
+class Ranks(Stage):
+    """Counts of cells of the columns that are released as normal scores of their ranks."""
+
+    columns: tuple[int, ...]
+    share = PROTOCOL.ranks_share
+    asked = (CellCounts,)
+
+    @classmethod
+    def for_domain(cls, domain: Domain) -> Self | None:
+        """Asked of the columns whose scores are still to be found."""
+        return cls(domain.codebook.unscored) if domain.codebook is not None and domain.codebook.unscored else None
+
+    @classmethod
+    def recorded(cls, domain: Domain, queries: Sequence[Query]) -> Self | None:
+        """Asked where cells were counted before any moments; later they locate columns."""
+        before = takewhile(lambda query: not isinstance(query, Moments), queries)
+        counts = next((query for query in before if isinstance(query, CellCounts)), None)
+        return None if counts is None else cls(tuple(counts.columns.astype(int).tolist()))
+
+    def planned(self) -> list[PlannedStep]:
+        """All cells of the columns."""
+        return [PlannedStep(len(self.columns) * CELLS, self.share)]
+
+    def ask(self, domain: Domain) -> Generator[QueryBatch, list[Any], Domain]:
+        """Ask for the cells; the domain gets the scores that they show."""
+        (answer,) = yield [(CellCounts(np.array(self.columns, dtype=np.float64)), self.share)]
+        return with_normal_scores(domain, answer)
 
 
-def rank_steps(codebook: Codebook) -> list[PlannedStep]:
-    """What is known of it in advance."""
-    return [PlannedStep(len(codebook.unscored) * CELLS, PROTOCOL.ranks_share)]
-
-
-def mu_after_ranks(mu: float) -> float:
-    """The remaining μ."""
-    return float(mu * np.sqrt(1.0 - PROTOCOL.ranks_share) * (1.0 - 2.0**-40))
-
-
-def with_normal_scores(domain: Domain, answer: Answer) -> Domain:
-    """The domain whose ranked columns have become normal scores."""
+def with_normal_scores(domain: Domain, answer: NoisyAnswer) -> Domain:
+    """The domain whose ranked columns have become normal scores; others stay."""
     codebook = domain.codebook
     assert codebook is not None
+    if not codebook.unscored:
+        return domain
     counted = iter(answer.values["cells"].reshape(len(codebook.unscored), -1))
     sd, steps = answer.sd("cells"), RowGrid.of(domain, None).levels
     kinds = tuple(_score_kind(kind, counted, sd, steps) for kind in codebook.kinds)
@@ -104,6 +119,8 @@ def _mean_scores(counts: Vector) -> Vector:
 
 def _density(probability: Vector) -> Vector:
     """Of a standard normal variable at its quantiles, with the ends, where it is zero."""
+    from scipy.special import ndtri  # slow to import, and rarely needed
+
     return np.concatenate([[0.0], np.exp(-(ndtri(probability) ** 2) / 2.0) / np.sqrt(2.0 * np.pi), [0.0]])
 
 
@@ -148,6 +165,8 @@ def _divide(counts: list[Vector], level: int, place: int, mass: float, least: fl
 
 def _corners(edges: Vector, held: Vector) -> tuple[Vector, Vector]:
     """Scores at the edges: quantiles inside, and at both ends what makes the mean of the last part its mean score."""
+    from scipy.special import ndtri
+
     below = np.cumsum(held / held.sum())
     first, last = (int(place) for place in np.flatnonzero(held)[[0, -1]])
     scores = np.zeros(edges.size)
