@@ -140,8 +140,19 @@ def release(
     >>> print(out.guarantee)
     (1, 1e-06)-differentially private against replacing one record; the number of records, 5000, is public.
     """
-    asked = (assume_centered, adaptive, labels, mechanism, allow_unproven, random_state)
-    options = ReleaseOptions.of(domain, budget, *asked, person=person, weight=weight, by=by)
+    options = ReleaseOptions.of(
+        domain,
+        person=person,
+        weight=weight,
+        by=by,
+        budget=budget,
+        assume_centered=assume_centered,
+        adaptive=adaptive,
+        labels=labels,
+        mechanism=mechanism,
+        allow_unproven=allow_unproven,
+        random_state=random_state,
+    )
     if options.domain.n_features is not None:
         check_memory(options.domain.n_features)
     account = Account(ledger, dataset, key, options)
@@ -238,8 +249,15 @@ class _Gate:
         from graphveil.privacy.calibration import whole_release
 
         n = None if self.domain.hides_count else self.count()
-        facts = (self._options, self.domain, n, self._account.allowance, first)
-        self._account.charge(whole_release(*facts, seeded=self._noise.seeded))
+        event = whole_release(
+            self._options,
+            self.domain,
+            n_samples=n,
+            allowance=self._account.allowance,
+            first=first,
+            seeded=self._noise.seeded,
+        )
+        self._account.charge(event)
 
     @leave_no_frames
     def _add_noise(self, query: Query, step: GaussianStep, statistic: "Statistic") -> Answer:

@@ -77,10 +77,18 @@ class Account:
             return
         from graphveil.privacy.calibration import analytic_mu, grid_eta_budget
 
-        mu, eta, person = analytic_mu(options.budget), grid_eta_budget(options.budget), options.domain.rows_per_person
-        by_person, n = options.domain.person is not None, None if options.domain.hides_count else 1
-        facts = (options.budget, mu, eta, "default", "one", n, person, options.domain.neighbours)
-        expected = ReleaseEvent(*facts, seeded=False, by_person=by_person)
+        expected = ReleaseEvent(
+            budget=options.budget,
+            mu=analytic_mu(options.budget),
+            eta=grid_eta_budget(options.budget),
+            mechanism="default",
+            rounds="one",
+            n_samples=None if options.domain.hides_count else 1,
+            rows_per_person=options.domain.rows_per_person,
+            neighbours=options.domain.neighbours,
+            seeded=False,
+            by_person=options.domain.person is not None,
+        )
         check_affordable(self._dataset, expected)
 
     def charge(self, event: ReleaseEvent) -> None:
@@ -135,16 +143,18 @@ class Account:
             raise SourceError(f"There is no record with {options.by.column} = {level}: declare levels that exist.")
         n = None if counts is None else sum(counts)
         collisions = groups_per_person * allowed_collisions(options.budget, n) if by_person else 0.0
+        mu, eta = self.allowance(collisions)
         whole = GroupedEvent(
-            options.budget,
-            *self.allowance(collisions),
-            options.mechanism,
-            "adaptive" if options.adaptive else "one",
-            n,
-            options.domain.rows_per_person,
-            options.domain.neighbours,
-            options.random_state is not None,
-            by_person,
+            budget=options.budget,
+            mu=mu,
+            eta=eta,
+            mechanism=options.mechanism,
+            rounds="adaptive" if options.adaptive else "one",
+            n_samples=n,
+            rows_per_person=options.domain.rows_per_person,
+            neighbours=options.domain.neighbours,
+            seeded=options.random_state is not None,
+            by_person=by_person,
             grouping=options.by,
             counts=None if counts is None else tuple(counts),
             groups_per_person=groups_per_person,

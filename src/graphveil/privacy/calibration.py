@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from graphveil.exceptions import GuaranteeError
+from graphveil.protocol.schedule import Schedule
 from graphveil.spec.budget import Budget
 from graphveil.spec.domain import Domain
 from graphveil.spec.events import GaussianStep, NoiseGroup, ReleaseEvent, collision_probability
@@ -84,10 +85,10 @@ def grid_eta_budget(budget: Budget, collisions: float = 0.0) -> float:
 def whole_release(
     options: ReleaseOptions,
     domain: Domain,
+    *,
     n_samples: int | None,
     allowance: Callable[[float], tuple[float, float]],
     first: GaussianStep,
-    *,
     seeded: bool,
 ) -> ReleaseEvent:
     """What a release is charged: all that it may use where there are several rounds, else what its one step costs.
@@ -98,13 +99,22 @@ def whole_release(
     """
     budget, by_person = options.budget, domain.person is not None
     collisions = allowed_collisions(budget, n_samples) if by_person else 0.0
-    if options.adaptive or domain.wants_private_norm or domain.hides_count or domain.weight is not None:
+    if options.adaptive or Schedule.of(domain).stages:
         mu, eta = allowance(collisions)
     else:
         mu, eta = first.mu, float_round_up(Fraction(first.eta) + Fraction(collisions))
-    rounds = "adaptive" if options.adaptive else "one"
-    facts = (options.mechanism, rounds, n_samples, domain.rows_per_person, domain.neighbours)
-    return ReleaseEvent(budget, mu, eta, *facts, seeded=seeded, by_person=by_person)
+    return ReleaseEvent(
+        budget=budget,
+        mu=mu,
+        eta=eta,
+        mechanism=options.mechanism,
+        rounds="adaptive" if options.adaptive else "one",
+        n_samples=n_samples,
+        rows_per_person=domain.rows_per_person,
+        neighbours=domain.neighbours,
+        seeded=seeded,
+        by_person=by_person,
+    )
 
 
 def inflate_sensitivity(sensitivity: float) -> float:

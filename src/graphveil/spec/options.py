@@ -106,8 +106,11 @@ class ReleaseOptions(Record):
                 raise InvalidParameter.of("data_norm", 'a number with mechanism="paper"', self.domain.data_norm)
 
     @classmethod
-    def of(cls, domain: Domain, *asked: Any, person: Any, weight: Any, by: Any) -> "ReleaseOptions":
-        """From the parameters of a call, where people may be an array, and groups a category of the domain."""
+    def of(cls, domain: Domain, *, person: Any, weight: Any, by: Any, **asked: Any) -> "ReleaseOptions":
+        """From the parameters of a call, where people may be an array, and groups a category of the domain.
+
+        ``asked`` are the others, by name.
+        """
         if weight is not None and getattr(domain, "weight", None) is None:
             raise InvalidParameter(
                 "weight needs the largest weight that counts: pass Domain(..., weight=gv.Weight('w', largest=10)) too."
@@ -116,7 +119,7 @@ class ReleaseOptions(Record):
             domain = replace(domain, person=domain.person or "person")
         if isinstance(by, str):
             by, domain = Grouping.of_category(by, domain)
-        options = cls(domain, *asked)
+        options = cls(domain=domain, **asked)
         return options if by is None else replace(options, by=Grouping.of(by))
 
     @property
