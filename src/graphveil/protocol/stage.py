@@ -69,9 +69,12 @@ class Stage(ABC):
         """The stage, if a release with this domain has to begin with it."""
 
     @classmethod
-    @abstractmethod
     def recorded(cls, domain: Domain, queries: Sequence[Query]) -> Self | None:
-        """The stage, if a release with these queries began with it; ``domain`` is what it has become."""
+        """The stage, if a release with these queries began with it; ``domain`` is what it has become.
+
+        By the queries only where that domain does not tell any more.
+        """
+        return cls.for_domain(domain)
 
     @abstractmethod
     def planned(self) -> list[PlannedStep]:

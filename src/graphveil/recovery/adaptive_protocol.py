@@ -25,6 +25,7 @@ The reasons for its steps (measured: ``docs/accuracy.md``):
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ from graphveil.recovery.column_scales import (
     has_few_records,
     has_hardly_a_scale,
 )
-from graphveil.recovery.column_variances import RoundView, VariancePosterior, settle_variances, variance_prior
+from graphveil.recovery.column_variances import Prior, RoundView, VariancePosterior, settle_variances, variance_prior
 from graphveil.recovery.hidden_tails import chance_of_hidden_tail, hidden_tail_sd
 from graphveil.recovery.protocol import ProtocolInputs
 from graphveil.recovery.rare_events import (
@@ -148,71 +149,200 @@ class Conclusion:
     clipped: ClippedRound | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Rounds:
+    """How many rounds there are and what they ask, from public numbers alone.
+
+    Attributes
+    ----------
+    parts : tuple of float
+        Shares of the rounds in what the columns have left.
+    histogram : float
+        Share of each for a histogram of norms; 0 for the one round of few records.
+    blind : bool
+        That round is seen through as if rows were Gaussian.
+    """
+
+    parts: tuple[float, ...]
+    histogram: float
+    blind: bool
+
+    @classmethod
+    def of(cls, inputs: ProtocolInputs, left: float) -> Self:
+        """Three rounds, or one where histograms in three would say nothing."""
+        if has_few_records(inputs):
+            blind = inputs.has_bounds and not has_hardly_a_scale(inputs)
+            return cls(parts=(1.0,), histogram=0.0, blind=blind)
+        rounds, histogram = PROTOCOL.clear_rounds
+        if not inputs.noise(histogram * rounds[0] * left) < PROTOCOL.largest_count_noise:
+            rounds, histogram = PROTOCOL.noisy_rounds
+        return cls(parts=rounds, histogram=histogram, blind=False)
+
+    @property
+    def last(self) -> int:
+        """Number of the last round."""
+        return len(self.parts) - 1
+
+    def share(self, number: int, left: float) -> float:
+        """Of what is left, as much as this round's part of those that are still to come."""
+        return self.parts[number] / sum(self.parts[number:]) * left * _SAFE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Belief:
+    """What is known before a round.
+
+    Attributes
+    ----------
+    left : float
+        Share of μ².
+    columns : Columns
+    prior : Prior
+        Of their variances.
+    location : (p,) array
+        About which rows are whitened,
+    whiten : (p, p) array
+        by this map.
+    roomy : (p,) array of bool
+        Rare events, which are divided by more than their standard deviation.
+    unseen : float
+        Share of the rows that may hide in the noise of the norms of the last round.
+    feared : float
+        Share of what clipping takes that may be missing from some columns more than from others.
+    views : tuple of RoundView
+        What earlier rounds say of the variances.
+    """
+
+    left: float
+    columns: Columns
+    prior: Prior
+    location: Vector
+    whiten: Matrix
+    roomy: NDArray[np.bool_]
+    unseen: float = 0.0
+    feared: float = 1.0
+    views: tuple[RoundView, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a round has found."""
+
+    radius: Radius
+    moments: WhitenedMoments
+    known: VariancePosterior
+    estimate: "_RoundEstimate"
+
+
 def adaptive_rounds(inputs: ProtocolInputs) -> Generator[QueryBatch, list[Answer], Conclusion]:
     """Ask, and return a :class:`Conclusion` in the end."""
-    p, unit = inputs.n_features, inputs.lattice.unit
     columns, left = yield from column_rounds(inputs)
-    prior = variance_prior(columns.variance, columns.sd)
-    parts, histogram = _round_shares(inputs, left)
-    start = columns.variance
+    rounds = _Rounds.of(inputs, left)
+    belief = _before_rounds(inputs, rounds, columns, left)
+    for number in range(rounds.last):
+        belief, seen = yield from _run_round(inputs, rounds, belief, number)
+        belief = yield from _prepare_next_round(inputs, rounds, belief, seen, number)
+    belief, seen = yield from _run_round(inputs, rounds, belief, rounds.last)
+    return _conclude(inputs, belief, seen)
+
+
+def _before_rounds(inputs: ProtocolInputs, rounds: _Rounds, columns: Columns, left: float) -> Belief:
+    """Columns are taken to have nothing to do with each other."""
+    prior, start = variance_prior(columns.variance, columns.sd), columns.variance
     if inputs.has_bounds:
-        known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), [])
-        start = known.scale if histogram else known.variance
-    location, whiten = columns.location, np.diag(start**-0.5)
-    feared, unseen, views, roomy = 1.0, 0.0, list[RoundView](), np.zeros(p, dtype=bool)
-    blind = not histogram and inputs.has_bounds and not has_hardly_a_scale(inputs)
-    for number, part in enumerate(parts):
-        # Of what is left, as much as this round's part of those that are still to come.
-        share = part / sum(parts[number:]) * left * _SAFE
-        left -= share
-        first, last = number == 0, number == len(parts) - 1
-        row_map = RowMap.of(whiten * unit, _into_ball(location / unit), *_map_window(inputs, columns))
-        cap = _reach(columns, row_map, inputs) * _spectral_bound(row_map.matrix / unit)
-        if histogram:
-            edges = norm_edges(p, cap, inputs.noise(histogram * share))
-            (norms,) = yield [(NormCounts(edges.inner, row_map), histogram * share)]
-            excess = PROTOCOL.tail_share * share if last and feared == 1.0 else 0.0
-            rest = (1.0 - histogram) * share
-            radius = choose_radius(
-                norms.values["counts"], norms.sd("counts"), edges, p, inputs.noise(rest - excess), feared
-            )
-            questions = _questions(inputs, row_map, radius, rest, excess)
-        else:
-            guess, typical = cap, float(np.sqrt(p))
-            if inputs.has_bounds:
-                spent = _bulk_share(inputs, share)
-                if spent:
-                    edges = coarse_edges(cap)
-                    (norms,) = yield [(NormCounts(edges.inner, row_map), spent)]
-                    typical, share = bulk_norm(norms.values["counts"], edges), share - spent
-                guess = min(cap, PROTOCOL.blind_radius * typical)
-            radius = Radius(guess, 1.0, 0.0, typical, 1.0, np.array([guess]), np.ones(1))
-            questions = _questions(inputs, row_map, radius, share, 0.0)
-        answers = yield questions
-        round_ = WhitenedMoments.of(inputs, answers, radius, columns, blind=blind)
-        views.append(round_.view)
-        if blind:
-            columns = columns.recentred(round_.location - columns.location, round_.location_sd)
-            prior = variance_prior(columns.variance, columns.sd)
-        known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), views)
-        if last and inputs.has_bounds:
-            known = replace(known, variance=np.minimum(known.variance, columns.largest_variance(unit)))
-        estimate = _estimate_round(inputs, round_, known, radius, roomy, first=first, last=last)
-        if last:
-            break
-        if first and inputs.has_bounds and not inputs.centred:
-            bulk, spent = yield from count_bulk(inputs, known.relative_sd > PROTOCOL.drowned, columns.there)
-            left -= spent
-            estimate = _look_at_bulk(estimate, bulk)
-        covariance, least = estimate.covariance, 0.0
-        if number == len(parts) - 2:
-            unseen = hidden_rows(inputs.noise(histogram * left))
-            least = PROTOCOL.unrelated_rows * unseen
-            events = likeness_to_events(columns, known, estimate.location, unit)
-            covariance, roomy = make_room(covariance, known, radius, events)
-        location, whiten = estimate.location, _principal_whitening(covariance, least, roomy)
-        feared = 1.0 if first else _feared_loss(radius, known)
-    return _conclude(inputs, columns, round_, known, radius, roomy, estimate, unseen)
+        known = settle_variances(columns.variance, columns.sd, prior, columns.reach(inputs.lattice.unit), [])
+        start = known.scale if rounds.histogram else known.variance
+    return Belief(
+        left=left,
+        columns=columns,
+        prior=prior,
+        location=columns.location,
+        whiten=np.diag(start**-0.5),
+        roomy=np.zeros(inputs.n_features, dtype=bool),
+    )
+
+
+def _run_round(
+    inputs: ProtocolInputs, rounds: _Rounds, belief: Belief, number: int
+) -> Generator[QueryBatch, list[Answer], tuple[Belief, _Seen]]:
+    """Ask for moments of rows that are whitened as the belief says, and settle the variances by all rounds so far."""
+    unit, first, last = inputs.lattice.unit, number == 0, number == rounds.last
+    columns, prior, share = belief.columns, belief.prior, rounds.share(number, belief.left)
+    row_map = RowMap.of(belief.whiten * unit, _into_ball(belief.location / unit), *_map_window(inputs, columns))
+    cap = _reach(columns, row_map, inputs) * _spectral_bound(row_map.matrix / unit)
+    if rounds.histogram:
+        excess = PROTOCOL.tail_share * share if last and belief.feared == 1.0 else 0.0
+        ask = _ask_within_norms(inputs, row_map, cap, share, rounds.histogram, excess, belief.feared)
+    else:
+        ask = _ask_without_norms(inputs, row_map, cap, share)
+    radius, answers = yield from ask
+    moments = WhitenedMoments.of(inputs, answers, radius, columns, blind=rounds.blind)
+    views = (*belief.views, moments.view)
+    if rounds.blind:
+        columns = columns.recentred(moments.location - columns.location, moments.location_sd)
+        prior = variance_prior(columns.variance, columns.sd)
+    known = settle_variances(columns.variance, columns.sd, prior, columns.reach(unit), list(views))
+    if last and inputs.has_bounds:
+        known = replace(known, variance=np.minimum(known.variance, columns.largest_variance(unit)))
+    estimate = _estimate_round(inputs, moments, known, radius, belief.roomy, first=first, last=last)
+    after = replace(belief, left=belief.left - share, columns=columns, prior=prior, views=views)
+    return after, _Seen(radius, moments, known, estimate)
+
+
+def _prepare_next_round(
+    inputs: ProtocolInputs, rounds: _Rounds, belief: Belief, seen: _Seen, number: int
+) -> Generator[QueryBatch, list[Answer], Belief]:
+    """Where the next round looks; after the first, counts of cells locate columns of which it has seen nothing."""
+    first, estimate, known, left = number == 0, seen.estimate, seen.known, belief.left
+    if first and inputs.has_bounds and not inputs.centred:
+        drowned = known.relative_sd > PROTOCOL.drowned
+        bulk, spent = yield from count_bulk(inputs, drowned, belief.columns.there)
+        left -= spent
+        estimate = _look_at_bulk(estimate, bulk)
+    covariance, least, unseen, roomy = estimate.covariance, 0.0, belief.unseen, belief.roomy
+    if number == rounds.last - 1:
+        unseen = hidden_rows(inputs.noise(rounds.histogram * left))
+        least = PROTOCOL.unrelated_rows * unseen
+        events = likeness_to_events(belief.columns, known, estimate.location, inputs.lattice.unit)
+        covariance, roomy = make_room(covariance, known, seen.radius, events)
+    return replace(
+        belief,
+        left=left,
+        location=estimate.location,
+        whiten=_principal_whitening(covariance, least, roomy),
+        roomy=roomy,
+        unseen=unseen,
+        feared=1.0 if first else _feared_loss(seen.radius, known),
+    )
+
+
+def _ask_within_norms(
+    inputs: ProtocolInputs, row_map: RowMap, cap: float, share: float, histogram: float, excess: float, feared: float
+) -> Generator[QueryBatch, list[Answer], tuple[Radius, list[Answer]]]:
+    """A histogram of norms tells the radius; with ``excess``, a share for what clipping cuts off."""
+    edges = norm_edges(inputs.n_features, cap, inputs.noise(histogram * share))
+    (norms,) = yield [(NormCounts(edges.inner, row_map), histogram * share)]
+    counts, sd, rest = norms.values["counts"], norms.sd("counts"), (1.0 - histogram) * share
+    radius = choose_radius(counts, sd, edges, inputs.n_features, inputs.noise(rest - excess), feared)
+    answers = yield _questions(inputs, row_map, radius, rest, excess)
+    return radius, answers
+
+
+def _ask_without_norms(
+    inputs: ProtocolInputs, row_map: RowMap, cap: float, share: float
+) -> Generator[QueryBatch, list[Answer], tuple[Radius, list[Answer]]]:
+    """The radius is a guess, where there are bounds: a multiple of what most norms are, or of what they should be."""
+    guess, typical = cap, float(np.sqrt(inputs.n_features))
+    if inputs.has_bounds:
+        spent = _bulk_share(inputs, share)
+        if spent:
+            edges = coarse_edges(cap)
+            (norms,) = yield [(NormCounts(edges.inner, row_map), spent)]
+            typical, share = bulk_norm(norms.values["counts"], edges), share - spent
+        guess = min(cap, PROTOCOL.blind_radius * typical)
+    radius = Radius(guess, 1.0, 0.0, typical, 1.0, np.array([guess]), np.ones(1))
+    answers = yield _questions(inputs, row_map, radius, share, 0.0)
+    return radius, answers
 
 
 def adaptive_steps(p: int, gaps: int, *, bounded: bool, centred: bool) -> list[PlannedStep]:
@@ -249,18 +379,6 @@ def recall(inputs: ProtocolInputs, answers: Sequence[Answer]) -> Conclusion | No
     then, given, state = _last
     same = len(given) == len(answers) and all(one is other for one, other in zip(given, answers, strict=True))
     return state if same and then.agrees_with(inputs) else None
-
-
-def _round_shares(inputs: ProtocolInputs, left: float) -> tuple[tuple[float, ...], float]:
-    """Shares of the rounds and of their histograms, from public numbers.
-
-    Where histograms in three rounds would say nothing, one round is better.
-    """
-    if has_few_records(inputs):
-        return (1.0,), 0.0
-    rounds, histogram = PROTOCOL.clear_rounds
-    is_clear = inputs.noise(histogram * rounds[0] * left) < PROTOCOL.largest_count_noise
-    return PROTOCOL.clear_rounds if is_clear else PROTOCOL.noisy_rounds
 
 
 def _bulk_share(inputs: ProtocolInputs, share: float) -> float:
@@ -397,18 +515,10 @@ def _look_at_bulk(estimate: _RoundEstimate, bulk: Bulk) -> _RoundEstimate:
     return replace(estimate, covariance=covariance, location=np.where(found, bulk.middle, estimate.location))
 
 
-def _conclude(
-    inputs: ProtocolInputs,
-    columns: Columns,
-    found: WhitenedMoments,
-    known: VariancePosterior,
-    radius: Radius,
-    roomy: NDArray[np.bool_],
-    estimate: _RoundEstimate,
-    unseen_rows: float,
-) -> Conclusion:
+def _conclude(inputs: ProtocolInputs, belief: Belief, seen: _Seen) -> Conclusion:
     """What the last round's estimate may be off by, and what clipping took beside the rows of rare events."""
-    n, unit = inputs.n_sampled, inputs.lattice.unit
+    n, unit, columns, roomy = inputs.n_sampled, inputs.lattice.unit, belief.columns, belief.roomy
+    radius, found, known, estimate = seen.radius, seen.moments, seen.known, seen.estimate
     covariance, left, missing, whitened = estimate.covariance, estimate.left, estimate.missing, estimate.denoised
     events = likeness_to_events(columns, known, found.location, unit)
     tail = columns.reach(unit) / estimate.settled, inputs.hidden_rows, known.far
@@ -456,7 +566,7 @@ def _conclude(
         kurtosis=min(radius.kurtosis, 1.0) + max(radius.kurtosis - 1.0, 0.0) * min(known.part, 1.0),
         denoised=whitened.result,
         uneven=_uneven_loss(radius, found, whitened.lost, float(missing.mean())),
-        unseen_rows=unseen_rows,
+        unseen_rows=belief.unseen,
         meeting=of_lost + by_chance + beside_sd,
         by_chance=by_chance,
         given_back_sd=unsure,

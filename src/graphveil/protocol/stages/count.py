@@ -4,14 +4,14 @@ Everything after it, including the choice of queries, uses the released number (
 theorem 14).
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Self
 
 from graphveil.protocol.parameters import PROTOCOL
 from graphveil.protocol.stage import PlannedStep, QueryBatch, Stage
 from graphveil.spec.domain import Domain
-from graphveil.spec.queries import Query, RowCount
+from graphveil.spec.queries import RowCount
 
 __all__ = ["Count"]
 
@@ -27,11 +27,6 @@ class Count(Stage):
     def for_domain(cls, domain: Domain) -> Self | None:
         """Asked where the number is a secret."""
         return cls() if domain.hides_count else None
-
-    @classmethod
-    def recorded(cls, domain: Domain, queries: Sequence[Query]) -> Self | None:
-        """As the domain says."""
-        return cls.for_domain(domain)
 
     def planned(self) -> list[PlannedStep]:
         """One number."""

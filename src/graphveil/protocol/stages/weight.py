@@ -3,14 +3,14 @@
 Everything after it is divided by the released total (``privacy/proofs/weights.md``, theorem 18).
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Self
 
 from graphveil.protocol.parameters import PROTOCOL
 from graphveil.protocol.stage import PlannedStep, QueryBatch, Stage
 from graphveil.spec.domain import Domain
-from graphveil.spec.queries import Query, TotalWeight
+from graphveil.spec.queries import TotalWeight
 
 __all__ = ["TotalOfWeights"]
 
@@ -26,11 +26,6 @@ class TotalOfWeights(Stage):
     def for_domain(cls, domain: Domain) -> Self | None:
         """Asked where rows have weights."""
         return None if domain.weight is None else cls()
-
-    @classmethod
-    def recorded(cls, domain: Domain, queries: Sequence[Query]) -> Self | None:
-        """As the domain says."""
-        return cls.for_domain(domain)
 
     def planned(self) -> list[PlannedStep]:
         """Both sums."""
