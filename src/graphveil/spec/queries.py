@@ -218,10 +218,6 @@ class RowCount(Query):
         """A person counts once."""
         return 1.0
 
-    def replaced_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
-        """Not more than that of adding."""
-        return sensitivity.added_count_sensitivity(rows_per_person)
-
     def added_sensitivity(self, space: RowSpace, rows_per_person: int) -> float:
         """Theorem 14."""
         return sensitivity.added_count_sensitivity(rows_per_person)
