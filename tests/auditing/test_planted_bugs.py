@@ -140,9 +140,8 @@ def seed_in_every_draw(patch):
 def first_round_charged_only(patch):
     whole = calibration.whole_release
 
-    def forgetful(*facts, **seeded):
-        first = facts[-1]
-        return replace(whole(*facts, **seeded), mu=first.mu, eta=first.eta)
+    def forgetful(*facts, first, **others):
+        return replace(whole(*facts, first=first, **others), mu=first.mu, eta=first.eta)
 
     patch.setattr(calibration, "whole_release", forgetful)
 
