@@ -1,5 +1,5 @@
 (* What is checked: every statement in full, in the words of Definitions.v and with the bounds of Formulas.v; every
-   proof refers to another file. The bounds stand for the functions of graphveil/privacy/sensitivity.py, squared. *)
+   proof refers to another file. The bounds stand for the functions of graphveil/spec/sensitivity.py, squared. *)
 From Coq Require Import ZArith.
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ssrZ.

@@ -1,4 +1,4 @@
-(* The formulas of graphveil/privacy/sensitivity.py and graphveil/spec/quantization.py, in integers: each is the square of
+(* The formulas of graphveil/spec/sensitivity.py and graphveil/spec/quantization.py, in integers: each is the square of
    a sensitivity, of which the program takes the root, rounded up. Lists are what the program is given, column by column.
    This file needs nothing but Coq's integers, so that the formulas can be computed. *)
 From Coq Require Import ZArith List.

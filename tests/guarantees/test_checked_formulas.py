@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import graphveil as gv
-from graphveil.privacy import sensitivity
+from graphveil.spec import sensitivity
 from graphveil.spec.augmentation import Constant
 from graphveil.spec.quantization import CELL_LEVELS, MAX_SQUARE, RowGrid
 
