@@ -90,7 +90,10 @@ server = StudioServer(Session("ledger.db", "records.csv"))
 threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 ours = [event for event in heard if event[0] != "socket.__new__"]
 client = http.client.HTTPConnection(server.host)
-client.request("GET", "/" + server.token + "/start")
+client.request("GET", f"/{server.token}/start")
+assert b"records.csv" in client.getresponse().read()
+headers = {"Origin": f"http://{server.host}", "Content-Type": "application/json"}
+client.request("POST", f"/{server.token}/table", b'{"data": "records.csv"}', headers)
 assert b"age" in client.getresponse().read()
 server.shutdown()
 mine = {"socket.__new__", "socket.getaddrinfo", "socket.connect"}  # of the client above
