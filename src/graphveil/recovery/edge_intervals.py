@@ -76,9 +76,6 @@ class EdgeIntervals:
         columns, and where there are no intervals.
     by_level : EdgeIntervals or None
         The same of all columns, with the levels of categories apart; None where no variable has several columns.
-    scores, dense_scores : FisherScores or None
-        In ``by_level``: the distribution of its errors to first order, before calibration; between two categories, the
-        latter.
     """
 
     estimate: Matrix
@@ -90,8 +87,6 @@ class EdgeIntervals:
     columns: tuple[str, ...] = ()
     df: NDArray[np.intp] | None = None
     by_level: "EdgeIntervals | None" = None
-    scores: FisherScores | None = None
-    dense_scores: FisherScores | None = None
     note: str | None = None
 
     @classmethod
@@ -142,15 +137,6 @@ class EdgeIntervals:
     def fisher_z_sd(self) -> Matrix:
         """Standard deviation of Fisher's z, as the intervals have it."""
         return np.asarray((fisher_z(self.upper) - fisher_z(self.lower)) / (2.0 * half_width(self.level)))
-
-    def score_covariance(self, a: range, b: range) -> Matrix:
-        """Covariance of Fisher's z of all pairs of columns of two variables, as ``by_level`` has its intervals."""
-        scores = self.dense_scores if min(len(a), len(b)) > 1 else self.scores
-        if scores is None:
-            raise InvalidParameter("only pairs of single levels of categories have the law of their scores.")
-        pairs = np.ix_(a, b)
-        factor = (self.fisher_z_sd[pairs] / scores.sd[pairs]).ravel()
-        return np.asarray(scores.block_covariance(a, b) * np.outer(factor, factor))
 
     @property
     def smallest_edge(self) -> float | None:
@@ -239,7 +225,6 @@ def edge_intervals(
     both = np.array([len(places[i]) > 1 and len(places[j]) > 1 for i, j in blocks_of(places)])
     of_blocks = [_of_blocks(start, of_variables, places, tested, reach, factor) for start in (scores, dense)]
     joint = {name: np.where(both, of_blocks[1][name], of_blocks[0][name]) for name in _NUMBERS}
-    by_column = replace(by_column, scores=scores, dense_scores=dense)
     found = _join_levels(by_column, variables or {}, joint, [len(place) for place in tested])
     if untested:
         listed = list_first([columns[k] if columns else f"x{k}" for k in untested])
