@@ -5,7 +5,6 @@ Fixtures: a PostgreSQL server, the URL of an empty ledger in either database, an
 
 import os
 import signal
-import sys
 from importlib.util import find_spec
 
 import pytest
@@ -45,13 +44,6 @@ def pytest_collection_finish(session):
     everything = session.config.args == session.config.getini("testpaths") and not session.config.option.keyword
     if everything and len(session.items) < FLOOR:
         raise pytest.UsageError(f"only {len(session.items)} tests were collected, {FLOOR} are expected")
-
-
-@pytest.fixture(autouse=True)
-def _releases_of_other_tests_do_not_count():
-    counted = sys.modules.get("graphveil.ledger.without_ledger")
-    if counted is not None:
-        counted.forget_releases()
 
 
 @pytest.fixture(scope="session")

@@ -227,7 +227,7 @@ def _fit(x: Matrix, sizes: Matrix, width: float, height: float) -> tuple[Matrix,
 def _search(
     strength: Matrix, sizes: Matrix, width: float, height: float
 ) -> tuple[Matrix, Matrix, dict[tuple[int, int], float]]:
-    from graphveil._layout_search import improve, name_at  # compiled when it is first needed
+    from graphveil._layout_search import improve  # compiled when it is first needed
 
     p = len(strength)
     least = np.sort(strength[np.triu_indices(p, 1)])[::-1][: int(_MOST_EDGES * p)][-1]
@@ -238,8 +238,7 @@ def _search(
     best = (np.inf, np.zeros((p, 2)), np.zeros((p, 2)))
     for start in _starts(apart):
         places, unit_x, unit_y = _fit(_majorise(apart, start), sizes, width, height)
-        at, sides = np.ascontiguousarray(places), np.zeros(p, np.int64)
-        names = np.array([name_at(*at[k], half[k], _SIDES[0], RADIUS) for k in range(p)])
+        at, names, sides = np.ascontiguousarray(places), np.zeros((p, 2)), np.zeros(p, np.int64)
         box = np.array([width, height, unit_x, unit_y, RADIUS, _CLEAR])
         total = improve(at, names, sides, ends, apart, half, _SIDES, box)
         best = min(best, (float(total), at, names), key=lambda one: one[0])

@@ -9,7 +9,7 @@ from numba import f8, i8, njit
 
 from graphveil._compiled import compiled
 
-__all__ = ["improve", "name_at"]
+__all__ = ["improve"]
 
 _APART = 5.0  # radii of a disc that two nodes keep from each other, at least
 _NARROW = np.cos(np.radians(22.0))  # the cosine of an angle between two edges below which they are hard to tell apart
@@ -22,7 +22,7 @@ _points, _pairs, _integers = f8[:, ::1], i8[:, ::1], i8[::1]
 
 
 @njit
-def name_at(x, y, half, side, radius):  # type: ignore[no-untyped-def]
+def _name_at(x, y, half, side, radius):  # type: ignore[no-untyped-def]
     """The centre of a name that stands at a side of its disc."""
     sx, sy = side
     far = 1.0 if abs(sx) + abs(sy) < 2.0 or sx * sy != 0.0 else 2.0
@@ -163,6 +163,8 @@ def improve(at, names, sides, ends, apart, half, choices, box):  # type: ignore[
     and what a line keeps from the rim of a third one.
     """
     step, total = _FIRST_STEP * max(box[2], box[3]), 0.0
+    for v in range(len(at)):
+        names[v, 0], names[v, 1] = _name_at(at[v, 0], at[v, 1], half[v], choices[sides[v]], box[4])
     for _ in range(_ROUNDS):
         gained, total = 0.0, 0.0
         for v in range(len(at)):
@@ -171,7 +173,7 @@ def improve(at, names, sides, ends, apart, half, choices, box):  # type: ignore[
             before = _name_cost(v, x, y, names[v, 0], names[v, 1], at, names, half, ends, box) + _PREFERENCE * side
             best = before
             for other in range(len(choices)):
-                nx, ny = name_at(x, y, half[v], choices[other], box[4])
+                nx, ny = _name_at(x, y, half[v], choices[other], box[4])
                 cost = _name_cost(v, x, y, nx, ny, at, names, half, ends, box) + _PREFERENCE * other
                 if cost < best:
                     best, side = cost, other
@@ -181,12 +183,12 @@ def improve(at, names, sides, ends, apart, half, choices, box):  # type: ignore[
                 qx, qy = x + reach * np.cos(turn), y + reach * np.sin(turn)
                 cost = _disc_cost(v, qx, qy, at, names, half, ends, apart, box) + _PREFERENCE * side
                 if cost < best:
-                    nx, ny = name_at(qx, qy, half[v], choices[side], box[4])
+                    nx, ny = _name_at(qx, qy, half[v], choices[side], box[4])
                     cost += _name_cost(v, qx, qy, nx, ny, at, names, half, ends, box)
                     if cost < best:
                         best, bx, by = cost, qx, qy
             at[v, 0], at[v, 1], sides[v] = bx, by, side
-            names[v, 0], names[v, 1] = name_at(bx, by, half[v], choices[side], box[4])
+            names[v, 0], names[v, 1] = _name_at(bx, by, half[v], choices[side], box[4])
             gained, total = gained + before - best, total + best
         if gained < 0.01 * len(at):
             if step <= 3.0:

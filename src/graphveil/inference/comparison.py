@@ -519,8 +519,8 @@ def _subtract_networks(a: Side, b: Side, *, overlap: bool) -> Differences | None
     if any(side.estimate.n_eff < RELIABLE * len(columns) or side.unknown_pairs.all() for side in (a, b)):
         return None
     start, pairs = SharedStart.of(a.estimate, b.estimate, overlap=overlap), np.triu_indices(len(columns), 1)
-    first, second = (found[pairs] for found in start.correlations)
-    std_err = np.where((a.unknown_pairs | b.unknown_pairs)[pairs], np.nan, start.sd[pairs])
+    unknown = (a.unknown_pairs | b.unknown_pairs)[pairs]
+    first, second, std_err = (np.where(unknown, np.nan, found[pairs]) for found in (*start.correlations, start.sd))
     by_level = subtract("partial correlation", _pairs(columns), first, second, std_err, a.level)
     blocks, number = [*combinations(variables.values(), 2)], _symmetric(np.arange(first.size), len(columns))
     numbers = [number[np.ix_(own, other)].ravel().tolist() for own, other in blocks]

@@ -115,12 +115,14 @@ def _render_difference(release: Release, kind: Differences, k: int) -> str:
 
 
 def _label(release: Release, kind: Differences, k: int) -> str:
-    """The label of a variable, or of two."""
-    names, labels = tuple(release.variables), release.variable_labels
-    if kind.what == "partial correlation":
-        return " — ".join(labels[ends[k]] for ends in np.triu_indices(len(names), 1))
+    """The label of a variable or a level, or of two."""
+    known = dict(zip(release.variables, release.variable_labels, strict=True))
+    known |= zip(release.column_names, release.column_labels, strict=True)
     name = kind.labels[k]
-    return labels[names.index(name)] if name in names else release.column_labels[release.column_names.index(name)]
+    if name in known:
+        return known[name]
+    pairs = ((one, name.removeprefix(f"{one} — ")) for one in known if name.startswith(f"{one} — "))
+    return next(f"{known[one]} — {known[other]}" for one, other in pairs if other in known)
 
 
 def _number(number: float, form: str = ".3g") -> str:

@@ -44,8 +44,8 @@ def choose_alpha(
     >>> import numpy as np
     >>> import graphveil as gv
     >>> rows = gv.simulate.gaussian_rows(np.eye(5), 40, random_state=0)
-    >>> gv.solvers.choose_alpha(rows, [1e-3, 1.0], gv.solvers.ridge_precision)
-    1.0
+    >>> gv.solvers.choose_alpha(rows, [1e-3, 0.1, 10.0], gv.solvers.ridge_precision)
+    0.1
     """
     X = np.asarray(rows, dtype=np.float64)
     if X.ndim != 2:
