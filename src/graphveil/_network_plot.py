@@ -82,8 +82,10 @@ class Panel:
 
 
 def common_layout(names: Sequence[str], panels: Sequence[Panel], width: float = 900.0) -> Layout:
-    """A layout that suits all of some networks: that of the strongest edge that any has."""
-    strongest = np.max([np.abs(panel.weights) for panel in panels], axis=0)
+    """A layout that suits all of some networks: that of the strongest edge that any has and that is no noise."""
+    sure = [panel.weights if panel.unsure is None else np.where(panel.unsure, 0.0, panel.weights) for panel in panels]
+    drawn = sure if np.any(sure) else [panel.weights for panel in panels]
+    strongest = np.max(np.abs(drawn), axis=0)
     return lay_out(strongest, [one_line(name) for name in names], width)
 
 
