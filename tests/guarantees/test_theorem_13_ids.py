@@ -18,6 +18,7 @@ from graphveil.engines.sql_dialects import DIALECTS, Column
 from graphveil.exceptions import SourceError
 from graphveil.rows.ids import Hasher, write_ids
 from graphveil.rows.sources import open_batch
+from helpers.databases import Postgres
 
 POINTS = (1234567890123456789, 987654321098765432)
 DOMAIN = gv.Domain({"x": (-1, 1)}, person="who")
@@ -29,7 +30,7 @@ X = np.linspace(-1, 1, 12)
 
 
 class Wrapped(pa.ExtensionType):
-    """Integers by another name."""
+    """Something that is stored as an integer."""
 
     def __init__(self):
         super().__init__(pa.int64(), "test.id")
@@ -44,6 +45,13 @@ class Wrapped(pa.ExtensionType):
 
 def objects(make):
     return lambda ids: pd.DataFrame({"x": X[: len(ids)], "who": pd.Series([make(i) for i in ids], dtype=object)})
+
+
+def as_fortran(number):
+    """A zero stands before the point: 0.7E+01."""
+    sign, digits, exponent = Decimal(number).as_tuple()
+    digits = "".join(map(str, digits))
+    return f"{'-' * sign}0.{digits}E{len(digits) + exponent:+03d}"
 
 
 def frame(dtype):
@@ -86,18 +94,22 @@ NUMBERED = {
     "decimals among objects": objects(Decimal),
     "decimals with places": objects(lambda i: Decimal(i).scaleb(-2).scaleb(2)),
     "bytes among objects": objects(lambda i: b"%d" % i),
+    "changeable bytes among objects": objects(lambda i: bytearray(b"%d" % i)),
+    "views among objects": objects(lambda i: memoryview(b"%d" % i)),
     "mixed objects": lambda ids: objects(lambda i: [str(i), float(i), i, Decimal(i), np.float64(i)][i % 5])(ids),
     "zeros in front": objects(lambda i: f"{i:020d}"),
     "blanks around": objects(lambda i: f"\t{i:>20}  \n"),
     "as Java writes floats": objects(lambda i: f"{Decimal(i):.16E}".replace("E+", "E")),
     "as C writes floats": objects(lambda i: f"{i:.17e}"),
+    "as C of other systems writes floats": objects(lambda i: f"{i:.17e}".replace("e+", "e+0")),
+    "as Fortran writes floats": objects(as_fortran),
+    "decimal commas": objects(lambda i: f"{i:.2f}".replace(".", ",")),
     "Arrow": arrow(pa.array),
     "Arrow decimals": arrow(lambda ids: pa.array(map(Decimal, ids), pa.decimal128(30, 3))),
     "Arrow long decimals": arrow(lambda ids: pa.array(map(Decimal, ids), pa.decimal256(60, 20))),
     "Arrow floats": arrow(lambda ids: pa.array(map(float, ids))),
     "Arrow views": arrow(lambda ids: pa.array(map(str, ids)).cast(pa.string_view())),
     "Arrow dictionary": arrow(lambda ids: pa.array(map(float, ids)).dictionary_encode()),
-    "Arrow extension": arrow(lambda ids: pa.ExtensionArray.from_storage(Wrapped(), pa.array(ids))),
     "filled up with blanks": arrow(lambda ids: pa.array([str(i).ljust(20).encode() for i in ids], pa.binary(20))),
     "filled up with zeros": arrow(lambda ids: pa.array([str(i).encode().ljust(16, b"\0") for i in ids], pa.binary(16))),
     "16 bytes of text": arrow(lambda ids: pa.array([str(i).ljust(16).encode() for i in ids], pa.binary(16))),
@@ -132,6 +144,7 @@ IDENTIFIED = {
     "DuckDB": relation("uuid"),
     "DuckDB text": relation("varchar"),
 }
+RAW = (bytes, bytearray, memoryview)
 WRITERS = {"numbers": (NUMBERS, NUMBERED), "UUIDs": (UUIDS, IDENTIFIED)}
 
 
@@ -164,8 +177,11 @@ def test_files_of_several_writers_hold_the_same_people(kind, tmp_path):
         elif isinstance(made, pl.DataFrame) and made["who"].dtype not in (pl.Int128, pl.Binary):  # not in their files
             made.write_csv(path + ".csv")
             made.write_parquet(path + ".parquet")
-        elif isinstance(made, pd.DataFrame) and not any(isinstance(one, bytes) for one in made["who"]):
-            made.to_csv(path + ".csv", index=False)  # it would write b'7'
+        elif isinstance(made, pd.DataFrame) and not any(
+            isinstance(one, RAW) for one in made["who"]
+        ):  # it would write b'7'
+            made.to_csv(path + ".csv", index=False)
+            made.to_csv(path + "-with-commas.csv", index=False, sep=";", decimal=",")
     n_files = len([*tmp_path.iterdir()])
     assert n_files >= 10
     assert gv.release(tmp_path, **CALL) == gv.release([next(iter(writers.values()))(ids)] * n_files, **CALL)
@@ -173,6 +189,7 @@ def test_files_of_several_writers_hold_the_same_people(kind, tmp_path):
 
 SAME = [
     [7, "7", "7.0", "07", " 7", "7 ", "+7", "7.", "7e0", "7.0E0", "7E+00", b"7", b"7\0\0", "\t7\r\n", np.int8(7), 7.0],
+    [70, "0.7E+02", ".7e2", "0.07E+003", "700E-1", "70,0", "+70,", "0,70e2", bytearray(b"70"), memoryview(b"7x0")[::2]],
     [0, "0", "-0", "-0.0", ".0", "0E-10", "00", Decimal("0E+3"), -0.0],
     [-12, "-12", "-12.0", "-1.2E+1", Decimal("-12.00")],
     [10**20, "1e+20", "1E20", "100000000000000000000", 1e20, Decimal("1E+20"), "1.00e20"],
@@ -182,18 +199,26 @@ SAME = [
     [-(2**63) - 1, "-9223372036854775809.0"],
     [0.1, "0.1", ".10", "1e-1", Decimal("0.100")],
     [7.5, "7.50", "+07.5"],
-    ["12E4"],  # floats have one digit before an exponent
-    ["120000", 1.2e5, "1.2e+05"],
-    ["1e100"],  # no program writes an integer like this
+    ["120000", 1.2e5, "1.2e+05", "12E4", "1.2e+005"],
+    ["1e100", 10**100, 1e100],
+    ["1e999", "1" + "0" * 10 + "e989", "100e997", "1.e999"],
+    ["100e999", "1.e1001"],  # its form reads as itself
+    ["1e0005"],  # no program writes four digits
+    ["1.480", "1,480", "1,48"],
+    ["1,480,000"],
     ["A", "A ", "A\0", " A", b"A"],
     ["a"],
     ["1 2"],
     ["12"],
-    ["1,000"],
     ["1_000"],
     ["--1"],
     ["1.2.3"],
     ["e5"],
+    ["\0NA"],
+    [r"\M"],
+    ["N"],
+    ["non"],
+    ["#N/A!"],
     ["."],
     ["-"],
     ["+"],
@@ -209,7 +234,15 @@ SAME = [
     ["A9620f96dbbb47aeb0b3eb39186296d"],
 ]
 NOBODY = [None, "", " ", b"\0", float("nan"), "nan", "-NaN", Decimal("NaN"), pd.NA, pd.NaT, np.datetime64("NaT")]
+NOBODY += ["NaT", "<NA>", "NA", "n/a", "#N/A", "None", "NULL", "null", r"\N", " NULL ", "+NaN", b"NA"]
 NOBODY += ["x" * 257, "9" * 257, 10**256 + 1, 10**5000, UUID(int=0), np.ma.masked]
+
+
+def test_a_dictionary_of_nothing():
+    empty = pa.array([], pa.large_string()).dictionary_encode()
+    assert Hasher().keys_of(pa.chunked_array([empty], empty.type)).shape == (0, 2)
+    nulls = pa.DictionaryArray.from_arrays(pa.array([None], pa.int32()), pa.array([], pa.large_string()))
+    assert Hasher(POINTS).keys_of(nulls).tolist() == Hasher(POINTS).keys_of([None]).tolist()
 
 
 def test_equal_ids_and_different_ones():
@@ -235,6 +268,10 @@ REFUSED = {
     "Arrow narrow floats": pa.array([1.0], pa.float32()),
     "Arrow nothing": pa.nulls(2),
     "Arrow bool8": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8())),
+    "Arrow extension": pa.ExtensionArray.from_storage(Wrapped(), pa.array([1, 2])),
+    "Arrow opaque": pa.ExtensionArray.from_storage(
+        pa.opaque(pa.binary(16), "hugeint", "DuckDB"), pa.array([bytes(16)], pa.binary(16))
+    ),
     "Arrow dates": pa.array([1], pa.date32()),
     "Arrow lists": pa.array([[1]]),
     "pandas booleans": pd.Series([True, False]),
@@ -271,9 +308,18 @@ def test_what_holds_no_ids_is_refused_by_type(kind):
 def random_texts(count, seed):
     """Text that is nearly a number, a UUID or padding."""
     rng = np.random.default_rng(seed)
-    alphabets = ["017+-.eE 9", string.hexdigits + "-{}", " \t\n\r7a", "0", "09.", "nNaA-+"]
+    alphabets = [
+        "017+-.eE 9",
+        string.hexdigits + "-{}",
+        " \t\n\r7a",
+        "0",
+        "09.",
+        "nNaA-+",
+        "0123456789.,eE+-",
+        "NAnul</>",
+    ]
     texts = [
-        "".join(rng.choice(list(alphabets[rng.integers(6)]), size=rng.choice([1, 2, 4, 7, 32, 36, 38])))
+        "".join(rng.choice(list(alphabets[rng.integers(8)]), size=rng.choice([1, 2, 4, 7, 32, 36, 38])))
         for _ in range(count)
     ]
     known = [one for group in [*SAME, NOBODY] for one in group if type(one) is str]
@@ -311,6 +357,7 @@ def printable(texts):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_database_compares_ids_alike(seed):
     texts = printable(random_texts(1500, seed))
+    texts += [text + "\0\0" for text in texts[::5]]
     connection = duckdb.connect()
     table = pa.table({"place": range(len(texts)), "who": texts})
     connection.register("given", table)
@@ -318,6 +365,15 @@ def test_a_database_compares_ids_alike(seed):
     connection.execute("insert into ids select * from given")
     expected = classes([tuple(key) for key in Hasher(POINTS).keys_of(texts).tolist()])
     assert compared_by(lambda statement: connection.execute(statement).fetchall(), "duckdb") == expected
+
+
+def test_postgres_compares_ids_alike(postgres):
+    texts = printable(random_texts(1500, 7))
+    database = Postgres(postgres)
+    database.fill({"place": np.arange(len(texts)), "who": np.array(texts)})
+    database.execute("alter table visits rename to ids")
+    expected = classes([tuple(key) for key in Hasher(POINTS).keys_of(texts).tolist()])
+    assert compared_by(database.execute, "postgres") == expected
 
 
 def test_taking_two_ids_for_one_moves_no_answer_farther():

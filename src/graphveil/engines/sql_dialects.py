@@ -104,7 +104,10 @@ class Dialect:
             return column(source.name)
         plain: exp.Expr = exp.Cast(this=column(source.name), to=exp.DataType.build("text"))
         if self.text == "collate":
-            plain = exp.Collate(this=plain, expression=identifier("C"))
+            plain = exp.Collate(this=plain, expression=identifier("C"))  # PostgreSQL, whose text has no NUL
+        else:
+            nul = exp.Chr(expressions=[number(0)])
+            plain = exp.Trim(this=plain, expression=nul, position="TRAILING")
         form = form_of(plain)
         if self.text == "encode":
             form = exp.Anonymous(this="ENCODE", expressions=[form])

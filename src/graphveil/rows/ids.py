@@ -5,10 +5,10 @@ filled up with blanks, DuckDB writes a UUID to Parquet as 16 bytes and to CSV as
 which it is compared:
 
 ================================================  ==================================================================
-a number, in whatever type or as text             its value: 7, 7.0, "007", " 7 ", b"7", "+7.00" and "7e0" are one id
+a number, in whatever type or as text             its value: 7, 7.0, "007", " 7 ", b"7", "+7,00" and "70e-1" are one
 a UUID, as text of any spelling or as 16 bytes    its bytes
 any other text, and bytes                         their bytes, without what pads them
-missing, NaN, empty, or too long                  none: such rows belong to one *nobody*
+missing, empty, too long, or NaN, NA, None, …     none: such rows belong to one *nobody*
 ================================================  ==================================================================
 
 Guarantee
@@ -64,8 +64,16 @@ _KEYS = u8[:, ::1]
 _BYTES = Array(u1, 1, "C", readonly=True)
 _OFFSETS = Array(i8, 1, "C", readonly=True)
 _NONE, _INTEGER, _TEXT, _WRITTEN = 0, 1, 2, 3  # what an id is: nobody's, an integer, bytes as they stand, or rewritten
-_TAB, _RETURN, _BLANK, _PLUS, _MINUS, _POINT, _ZERO, _NINE, _SMALL_E, _SMALL_N, _OPEN, _CLOSE = b"\t\r +-.09en{}"
-_URN, _NAN = (np.frombuffer(word, dtype=np.uint8) for word in (b"urn:uuid:", b"nan"))
+_TAB, _RETURN, _BLANK, _PLUS, _MINUS, _POINT, _COMMA, _ZERO, _NINE, _SMALL_E, _OPEN, _CLOSE = b"\t\r +-.,09e{}"
+_URN = np.frombuffer(b"urn:uuid:", dtype=np.uint8)
+# What programs write where an id is missing, in small letters, and a byte before it that keeps zeros in front.
+_NO_IDS = tuple(
+    int.from_bytes(b"\1" + word, "big")
+    for word in (b"nan", b"+nan", b"-nan", b"nat", b"na", b"<na>", b"n/a", b"#n/a", b"none", b"null", b"\\n")
+)
+_LONGEST_NO_ID = 4
+# Extension types of Arrow whose storage is what others write of the same id. Of any other nobody knows.
+_EXTENSIONS = ("arrow.uuid",)
 
 
 # ------------------------------------------------------------------ types
@@ -78,7 +86,7 @@ def can_be_ids(kind: Any) -> bool:
     import pyarrow.types as t
 
     while t.is_dictionary(kind) or isinstance(kind, pa.BaseExtensionType):
-        if getattr(kind, "extension_name", None) == "arrow.bool8":
+        if not t.is_dictionary(kind) and kind.extension_name not in _EXTENSIONS:
             return False
         kind = kind.value_type if t.is_dictionary(kind) else kind.storage_type
     text = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
@@ -98,15 +106,27 @@ def _is_digit(byte: Any) -> Any:
 
 
 @njit
+def _is_point(byte: Any) -> Any:
+    return byte in (_POINT, _COMMA)
+
+
+@njit
 def _is_sign(byte: Any) -> Any:
     return byte in (_PLUS, _MINUS)
 
 
 @njit
-def _is_nan(data: Any, start: Any, end: Any) -> Any:
-    """Whether text is what floats that are missing are written as."""
-    start += _is_sign(data[start])
-    return end - start == _NAN.size and _has_word(data, start, _NAN)
+def _small(byte: Any) -> Any:
+    return byte + u1(32) if 65 <= byte <= 90 else byte
+
+
+@njit
+def _is_no_id(data: Any, start: Any, end: Any) -> Any:
+    """Whether text is what stands for no id."""
+    word = 1
+    for i in range(start, min(end, start + _LONGEST_NO_ID + 1)):
+        word = 256 * word + i8(_small(data[i]))
+    return word in _NO_IDS
 
 
 @njit(forceinline=True)
@@ -127,10 +147,10 @@ def _strip(data: Any, start: Any, end: Any) -> Any:
 
 @njit
 def _has_word(data: Any, start: Any, word: Any) -> Any:
-    """Whether bytes begin with this word, in small letters or capitals; ``word`` has letters and colons."""
+    """Whether bytes begin with this word, in small letters or capitals."""
     same = True
     for i in range(word.size):
-        same &= data[start + i] | 32 == word[i]
+        same &= _small(data[start + i]) == word[i]
     return same
 
 
@@ -166,9 +186,9 @@ def _read_uuid(data: Any, start: Any, end: Any, room: Any) -> Any:
 def _read_number(data: Any, start: Any, end: Any, room: Any) -> Any:
     """A decimal number as programs write one: what kind it is, where what is written of it ends, its sign and value.
 
-    It may have a sign, zeros around its digits, and a point; and an exponent of one or two digits behind a single digit
-    (1.50e+07), as floats have: 12E4 is text. What is no integer of 64 bits is written into ``room`` without what may
-    vary (1.5e7), behind the bytes of a UUID.
+    It may have a sign, zeros around its digits, a point or a decimal comma, and an exponent of up to three digits
+    (1.50e+007). What is no integer of 64 bits is written into ``room`` without what may vary (1.5e7), behind the bytes
+    of a UUID.
     """
     nothing = _NONE, _UUID, u8(0), u8(0)
     negative, i, value = data[start] == _MINUS, start, u8(0)
@@ -181,7 +201,7 @@ def _read_number(data: Any, start: Any, end: Any, room: Any) -> Any:
     n_whole = i - whole
     if i == end and 0 < n_whole < _SURELY:  # nearly every number
         return _INTEGER, _UUID, u8(1) if negative and value > u8(0) else u8(0), ~value + u8(1) if negative else value
-    if i < end and data[i] == _POINT:
+    if i < end and _is_point(data[i]):
         i += 1
     fraction = i
     while i < end and _is_digit(data[i]):
@@ -189,10 +209,10 @@ def _read_number(data: Any, start: Any, end: Any, room: Any) -> Any:
     last, exponent = n_whole + i - fraction, 0
     if last == 0:
         return nothing
-    if n_whole == 1 and i + 1 < end and data[i] | 32 == _SMALL_E:
+    if i + 1 < end and _small(data[i]) == _SMALL_E:
         is_small = data[i + 1] == _MINUS
         i += 2 if is_small or data[i + 1] == _PLUS else 1
-        if not 1 <= end - i <= 2:
+        if not 1 <= end - i <= 3:
             return nothing
         while i < end and _is_digit(data[i]):
             exponent = 10 * exponent + (data[i] - _ZERO)
@@ -263,13 +283,13 @@ def _read_form(data: Any, start: Any, end: Any, room: Any, kind: Any) -> Any:
     """
     sign = value = u8(0)
     if start < end:
-        byte = data[start] | 32
-        if byte == _SMALL_N or _is_digit(data[start]) or data[start] == _POINT or _is_sign(data[start]):
+        found, byte = _NONE, data[start]
+        if _is_digit(byte) or _is_point(byte) or _is_sign(byte):
             found, stop, sign, value = _read_number(data, start, end, room)
-            if found != _NONE:
-                kind, start, end = found, _UUID, stop
-            elif _is_nan(data, start, end):
-                end = start
+        if found != _NONE:
+            kind, start, end = found, _UUID, stop
+        elif _is_no_id(data, start, end):
+            end = start
     if (start == end and kind != _INTEGER) or end - start > _LONGEST:
         kind = _NONE
     return kind, start, end, sign, value
@@ -465,6 +485,8 @@ def _pieces(column: Any) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
     import pyarrow as pa
     import pyarrow.types as t
 
+    if len(column) == 0:  # may have no buffers
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)
     if t.is_floating(column.type) or t.is_decimal(column.type):
         column = column.cast(pa.large_string())
     if column.type in (pa.string(), pa.large_string()):
@@ -491,8 +513,8 @@ def _as_text(value: Any) -> bytes:
             value = value.item()
         if isinstance(value, str):
             return str.encode(value, errors="surrogatepass")
-        if isinstance(value, bytes):
-            return b"".join([value])
+        if isinstance(value, bytes | bytearray | memoryview):
+            return memoryview(value).tobytes()
         if isinstance(value, float):
             return float.__repr__(value).encode()
         if isinstance(value, int) and not isinstance(value, bool):
