@@ -73,7 +73,11 @@ def _exponent(said: exp.Expr) -> exp.Expr:
             this=exp.Add(this=_times(digits, 1, 100), expression=_times(digits, 2, 10)), expression=_times(digits, 3, 1)
         )
     )
-    return case((_begins_with_minus(said), exp.Neg(this=value)), otherwise=value.copy())
+    return case(
+        (exp.EQ(this=said.copy(), expression=_text("")), number(0)),  # nearly every number
+        (_begins_with_minus(said), exp.Neg(this=value)),
+        otherwise=value.copy(),
+    )
 
 
 def _times(digits: exp.Expr, place: int, factor: int) -> exp.Expr:

@@ -123,8 +123,10 @@ def _small(byte: Any) -> Any:
 @njit
 def _is_no_id(data: Any, start: Any, end: Any) -> Any:
     """Whether text is what stands for no id."""
+    if end - start > _LONGEST_NO_ID:
+        return False
     word = 1
-    for i in range(start, min(end, start + _LONGEST_NO_ID + 1)):
+    for i in range(start, end):
         word = 256 * word + i8(_small(data[i]))
     return word in _NO_IDS
 
