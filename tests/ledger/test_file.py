@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -331,6 +332,44 @@ def test_a_witness_that_was_overwritten_is_not_taken_for_a_new_one(path, content
     for use in (ledger.verify, lambda: ledger.charge("people", event(0.1))):
         with pytest.raises(LedgerDamaged, match=r"ledger\.db-heads was overwritten"):
             use()
+
+
+@pytest.mark.parametrize("loss", ["nothing", "older", "deleted", "empty", "no tables"])
+@pytest.mark.parametrize("content", ["zeros", "head and zeros", "text"])
+def test_a_witness_without_a_line_end_is_not_taken_for_a_new_one(path, content, loss):
+    """A line that a crash has cut short begins like a line about an account that the ledger has."""
+    ledger = opened(path)
+    older = path.read_bytes()
+    ledger.charge("people", event(0.1))
+    witness = LedgerFile(path).witness
+    whole = witness.read_bytes()
+    head = whole[: whole.index(b"\n") + 1]
+    contents = {"zeros": bytes(len(whole)), "head and zeros": head + bytes(len(whole) - len(head)), "text": b"garbage"}
+    witness.write_bytes(contents[content])
+    if loss in ("older", "empty"):
+        path.write_bytes(older if loss == "older" else b"")
+    elif loss == "deleted":
+        path.unlink()
+    elif loss == "no tables":
+        with closing(sqlite3.connect(path)) as file:
+            for name in ("releases", "events", "datasets", "ledger"):
+                file.execute(f"drop table graphveil_{name}")
+    for use in (ledger.verify, lambda: ledger.charge("people", event(0.1))):
+        with pytest.raises(LedgerDamaged, match=r"was overwritten|There was a ledger"):
+            use()
+    with pytest.raises(LedgerDamaged, match=r"was overwritten|There was a ledger"):
+        ledger.create("others", gv.Budget(2.0, 1e-6))
+
+
+@pytest.mark.parametrize("loss", ["deleted", "empty"])
+def test_a_witness_with_a_cut_line_remembers_that_there_was_a_ledger(path, loss):
+    ledger = opened(path)
+    witness = LedgerFile(path).witness
+    witness.write_bytes(witness.read_bytes()[:10])
+    ledger.verify()
+    path.unlink() if loss == "deleted" else path.write_bytes(b"")
+    with pytest.raises(LedgerDamaged, match="There was a ledger"):
+        ledger.create("people", gv.Budget(2.0, 1e-6))
 
 
 def test_no_output_is_written_where_the_witness_will_be(path):

@@ -172,6 +172,100 @@ def test_an_old_release_does_not_stand_for_records_that_were_written_since(windo
     assert sorted(released(first)) == [700, 3000]
 
 
+def there_and_back(path):
+    """Other records for a moment, and the reviewed ones again."""
+    other, away = write_year(path.with_name("other.parquet"), 3000, 1), path.with_name("away")
+    path.rename(away)
+    other.rename(path)
+    path.rename(other)
+    away.rename(path)
+
+
+@pytest.mark.parametrize("change", [replaced, there_and_back], ids=lambda change: change.__name__)
+def test_a_table_that_changes_after_the_confirmation_is_not_charged(windows, years, go_on, change):
+    """Whatever its rows were when they were read: the job compares the files just before it charges."""
+    first, _ = windows
+    assert first.release(entered(), "A")[0] == 200
+    while first.job["pass"] == 0:
+        time.sleep(0.01)
+    change(years[0])
+    go_on.set()
+    job = wait_for_job(first)
+    assert job["state"] == "failed"
+    assert "have changed since" in job["error"]
+    assert charges(first) == {"A": 0, "B": 0}
+    assert released(first) == {}
+    first.open()
+    assert first.release(entered(), "A")[0] == 200
+    assert wait_for_job(first)["state"] == "done"
+    assert charges(first) == {"A": 1, "B": 0}
+
+
+def test_a_stored_release_does_not_answer_for_a_table_that_changes_after_the_confirmation(
+    windows, years, studio, monkeypatch
+):
+    first, _ = windows
+    first.release(entered(), "A")
+    assert wait_for_job(first)["state"] == "done"
+    later, stored = studio(years[0]), gv.Ledger.stored
+    assert later.about("review", entered())[1]["known"]
+
+    def change_and_find(ledger, request):
+        again(years[0])
+        return stored(ledger, request)
+
+    monkeypatch.setattr(gv.Ledger, "stored", change_and_find)
+    assert later.confirm("A")[0] == 200
+    assert "have changed since" in wait_for_job(later)["error"]
+    assert charges(first) == {"A": 1, "B": 0}
+
+
+def test_an_old_release_does_not_stand_for_an_older_file_that_was_moved_there_since(windows, years, studio):
+    """The file that takes the place was written before the release; in this studio and in another one."""
+    first, _ = windows
+    first.release(entered(), "A")
+    assert wait_for_job(first)["state"] == "done"
+    time.sleep(0.01)
+    years[1].rename(years[0])
+    for window in (first, studio()):
+        window.open(years[0])
+        status, said = window.about("review", entered())
+        assert status == 400
+        assert "it is not of the records that are there now" in said["error"]
+    assert charges(first) == {"A": 1, "B": 0}
+
+
+def test_an_old_release_does_not_stand_for_files_of_a_folder_that_was_moved_there_since(studio, years, tmp_path):
+    """Their times tell nothing, but the studio knows which files it has released."""
+    for name, year in zip(("now", "before"), years, strict=True):
+        (tmp_path / name).mkdir()
+        year.rename(tmp_path / name / "year.parquet")
+    first = studio(tmp_path / "now")
+    first.release(entered(), "A")
+    assert wait_for_job(first)["state"] == "done"
+    assert first.about("review", entered())[1]["known"], "unchanged, it is the same release"
+    (tmp_path / "now").rename(tmp_path / "away")
+    (tmp_path / "before").rename(tmp_path / "now")
+    first.open()
+    assert "it is not of the records that are there now" in first.about("review", entered())[1]["error"]
+
+
+def test_a_path_through_a_link_is_the_file_where_it_leads(windows, years, tmp_path):
+    """``link/..`` is not the folder of the link, so its release is not that of the file in this folder."""
+    first, second = windows
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "deep")
+    years[1].rename(tmp_path / "real" / "a.parquet")
+    first.release(entered(), "A")
+    assert wait_for_job(first)["state"] == "done"
+    second.open(f"{tmp_path}/link/../a.parquet")
+    status, said = second.about("review", entered())
+    assert (status, said["known"]) == (200, None)
+    (tmp_path / "same.parquet").symlink_to(years[0])
+    second.open(tmp_path / "same.parquet")
+    assert second.about("review", entered())[1]["known"]
+
+
 def test_one_release_at_a_time(windows, years, go_on):
     """Another window waits, and has its own job afterwards."""
     first, second = windows

@@ -22,7 +22,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from graphveil.exceptions import InvalidParameter, LedgerDamaged, LedgerError, LedgerMissing, LedgerReadOnly
 from graphveil.ledger.database_errors import is_missing_table, is_passing, plain_error
-from graphveil.ledger.file import LedgerFile
+from graphveil.ledger.file import LedgerFile, is_cut_line
 from graphveil.ledger.hash_chain import goes_on_from, heads_of
 from graphveil.ledger.schema import SCHEMA_VERSION, ledgers, make_tables, versions_of
 from graphveil.ledger.upgrade import upgrade
@@ -84,7 +84,7 @@ class Store:
         seen: Mapping[str, str] = {}
         if self._file is not None:
             if not self._file.exists():
-                raise _describe_loss(self._file) if self._file.seen_heads() else _nothing_there(self.name, "folder")
+                raise _nothing_there(self.name, self._file)
             self._file.check_one_name()  # before SQLite opens it: that may already undo what another name has charged
             seen = self._file.seen_heads()  # before the picture of the ledger, which must contain them
         engine = _engine(self.url, None if self._file is None else self._file.path)
@@ -96,9 +96,11 @@ class Store:
                 elif writes:
                     _insist_on_the_disk(connection, self.name)
                 if version is not None:
-                    _check_version(connection, version, self.name)
+                    _check_version(connection, version, self.name, self._file)
                     self._check_seen(connection, seen)
                 result = work(connection)
+                if version is None:
+                    self._check_seen(connection, seen)
                 heads = heads_of(connection) if writes and self._file is not None else {}
         if self._file is not None:
             self._file.add_heads(heads)  # before anybody builds on what was written
@@ -108,6 +110,11 @@ class Store:
         """Refuse a ledger that lacks what its witness has seen."""
         heads = heads_of(connection) if seen else {}
         for dataset, head in seen.items():
+            if not head and any(is_cut_line(dataset, name) for name in heads):
+                continue
+            if not head:  # a line is begun when its account is on disk
+                assert self._file is not None
+                raise _describe_loss(self._file)
             if heads.get(dataset) != head and not goes_on_from(connection, dataset, head):
                 assert self._file is not None
                 raise LedgerDamaged(
@@ -235,12 +242,12 @@ def _insist_on_the_disk(connection: Connection, name: str) -> None:
             raise LedgerError(f"{name} runs with {setting}=off: a power cut could forget what was spent. Switch it on.")
 
 
-def _check_version(connection: Connection, wanted: int, name: str) -> None:
+def _check_version(connection: Connection, wanted: int, name: str, file: LedgerFile | None) -> None:
     try:
         found = versions_of(connection)
     except sa.exc.DBAPIError as error:
         if is_missing_table(error, ledgers.name):
-            raise _nothing_there(name, "folder" if connection.dialect.name == "sqlite" else "schema") from None
+            raise _nothing_there(name, file) from None
         raise
     if found == [1] and wanted > 1:
         raise _Older
@@ -251,14 +258,17 @@ def _check_version(connection: Connection, wanted: int, name: str) -> None:
         )
 
 
-def _nothing_there(name: str, place: str) -> LedgerMissing:
-    elsewhere = {
-        "folder": "look in the folder where it was used (GRAPHVEIL_LEDGER names one file for all folders)",
-        "schema": "look at the database and the search_path of the URL that it was used with",
-    }
+def _nothing_there(name: str, file: LedgerFile | None) -> LedgerError:
+    if file is not None and file.seen_heads():
+        return _describe_loss(file)
+    where = (
+        "look at the database and the search_path of the URL that it was used with"
+        if file is None
+        else "look in the folder where it was used (GRAPHVEIL_LEDGER names one file for all folders)"
+    )
     return LedgerMissing(
         f"There is no ledger in {name}. If there was one, do not create another, which would start every budget "
-        f"from zero: {elsewhere[place]}, or restore a copy. If there never was one: ledger.create(dataset, budget), "
+        f"from zero: {where}, or restore a copy. If there never was one: ledger.create(dataset, budget), "
         "or "
         "`graphveil ledger create`."
     )

@@ -18,9 +18,10 @@ from pathlib import Path
 from graphveil.exceptions import LedgerDamaged, LedgerError
 from graphveil.ledger.database_errors import plain_os_error
 
-__all__ = ["LedgerFile"]
+__all__ = ["LedgerFile", "is_cut_line"]
 
 _SEEN = re.compile(r"(.+) (\d+:[0-9a-f]{64})")  # the hash comes last: a line that a crash cut short does not match
+_CUT = re.compile(r"\d*(:[0-9a-f]*)?")
 
 
 class LedgerFile:
@@ -81,8 +82,12 @@ class LedgerFile:
         return path.with_name(f"{path.name}-heads")
 
     def seen_heads(self) -> dict[str, str]:
-        """The last head of every data set that the witness has seen: the number of a line, and its hash."""
-        return self._read_witness()[1]
+        """The last head of every data set that the witness has seen: the number of a line, and its hash.
+
+        Of a witness whose first line a crash has cut short, what is there of that line, with an empty head.
+        """
+        text, heads = self._read_witness()
+        return heads if heads or not text else {text: ""}
 
     def add_heads(self, heads: Mapping[str, str]) -> None:
         """Add the heads that the witness has not seen, and wait for the disk."""
@@ -106,7 +111,7 @@ class LedgerFile:
         except OSError as error:
             raise plain_os_error(error, f"The ledger in {self.path} cannot be trusted without {self.witness}") from None
         heads = _heads(text)
-        if "\n" in text and not heads:
+        if ("\n" in text and not heads) or "\0" in text:
             raise LedgerDamaged(
                 f"{self.witness} was overwritten and no longer records the charges of the ledger beside it. Restore "
                 f"it, or delete it if the ledger continues from heads that you kept elsewhere."
@@ -136,6 +141,12 @@ def _heads(text: str) -> dict[str, str]:
     """The last head of every data set; processes may have written theirs in any order."""
     found = [(match[1], match[2]) for match in map(_SEEN.fullmatch, text.split("\n")) if match]
     return dict(sorted(found, key=lambda pair: int(pair[1].split(":")[0])))
+
+
+def is_cut_line(text: str, dataset: str) -> bool:
+    """Whether ``text`` is how a line of the witness about a data set begins; it may end within a character."""
+    text, begin = text.rstrip("\N{REPLACEMENT CHARACTER}"), f"{dataset} "
+    return begin.startswith(text) or (text.startswith(begin) and _CUT.fullmatch(text, len(begin)) is not None)
 
 
 def _is_mounted(path: Path) -> bool:

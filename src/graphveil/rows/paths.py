@@ -49,18 +49,28 @@ class Place:
 
 @dataclass(frozen=True)
 class FileVersion:
-    """What differs if a file is written again or replaced: which file it is, its size, and when it was written."""
+    """What differs if a file is written again or replaced: which file it is, its size, and when it was changed.
+
+    Times are nanoseconds since 1970. A file that is moved keeps the time at which it was written; on a Unix system,
+    what is ``changed`` by the move is its status, as by everything else that is done to it.
+    """
 
     identities: tuple[Hashable, ...]
     size: int | None
-    written: int | None  # nanoseconds since 1970
+    written: int | None
+    changed: int | None
 
 
 def versions_of(places: Sequence[Place]) -> list[FileVersion]:
     """The files at places that :func:`find_files` found for one source, as they are now."""
     infos = places[0].system.get_file_info([place.path for place in places])
     return [
-        FileVersion(tuple(place.identities()), info.size, info.mtime_ns)
+        FileVersion(
+            tuple(place.identities()),
+            info.size,
+            info.mtime_ns,
+            os.stat(place.path).st_ctime_ns if place.is_near else None,
+        )
         for place, info in zip(places, infos, strict=True)
     ]
 

@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,10 @@ class Draft:
         budget = Budget(read_number("epsilon", entered.get("epsilon")), read_number("delta", entered.get("delta")))
         return cls(data, columns, budget, check_name("dataset", entered.get("dataset")), ledger)
 
-    @property
+    @cached_property  # once: where a link leads may change
     def key(self) -> str:
         """The release's name in the ledger: the same for the same request, whoever makes it, and whenever."""
-        request = [os.path.abspath(self.data), self.dataset, self.columns.domain.to_dict(), self.budget.to_dict()]
+        request = [os.path.realpath(self.data), self.dataset, self.columns.domain.to_dict(), self.budget.to_dict()]
         request += [] if self.columns.by is None else [self.columns.by]
         return "studio-" + hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -94,6 +94,7 @@ class Session:
         self._tables: dict[str, Table] = {}
         self._reviews: dict[str, _Review] = {}
         self._jobs: dict[str, ReleaseJob] = {}
+        self._charged: dict[str, str] = {}  # by key, the files that were released
         self._rehearsals: dict[str, RehearsalJob] = {}
         self._lock, self._starting = threading.Lock(), threading.Lock()
         self.shown: dict[str, Callable[[], dict[str, Any]]] = {
@@ -284,9 +285,7 @@ class Session:
         opened.require_unchanged()
         read = Draft.read(opened.data, self._ledger_url, draft, opened.types)
         review = _Review(opened, read)
-        charge = self._find_charge(read)
-        if charge is not None and review.name not in self._jobs:
-            _require_older(opened, charge)
+        charge = self._find_charge(review)
         self._reviews[review.name] = review
         return {
             "review": review.name,
@@ -329,7 +328,7 @@ class Session:
                 if self.is_releasing:
                     raise InvalidParameter("Another release is being made. Wait until it has ended.")
                 found.table.require_unchanged()
-                self._jobs[review] = ReleaseJob(found.draft.key, lambda progress: self._make(found.draft, progress))
+                self._jobs[review] = ReleaseJob(found.draft.key, lambda progress: self._make(found, progress))
         return self.describe_job(review)
 
     def describe_job(self, review: str) -> dict[str, Any]:
@@ -342,12 +341,14 @@ class Session:
         groups = None if made is None or len(parts) == 1 else self._shelf.put_groups(made)
         return {"job": job.describe() | {"releases": self._shelf.put(parts), "groups": groups}}
 
-    def _make(self, read: "Draft", progress: Callable[[int], None]) -> "Release | GroupedRelease":
+    def _make(self, review: _Review, progress: Callable[[int], None]) -> "Release | GroupedRelease":
         from graphveil._files import check_output
         from graphveil.gate import release
+        from graphveil.studio.reviewed import ReviewedLedger
 
+        read = review.draft
         outputs = [self._folder / name for name in read.release_files]
-        if self._find_charge(read) is None:
+        if self._find_charge(review) is None:
             for output in outputs:
                 check_output(output, None, None)  # while nothing is charged yet
         by: Any = read.columns.by
@@ -356,7 +357,7 @@ class Session:
             domain=read.columns.domain,
             by=by,
             budget=read.budget,
-            ledger=self._open_ledger(),
+            ledger=ReviewedLedger(os.path.expanduser(self._ledger_url), review.table, self._charged),
             dataset=read.dataset,
             key=read.key,
             progress=progress,
@@ -366,9 +367,22 @@ class Session:
             each.save(output)  # if this fails, the ledger has it: it can be asked for again
         return made
 
-    def _find_charge(self, read: "Draft") -> "Entry | None":
+    def _find_charge(self, review: _Review) -> "Entry | None":
+        """The charge of this request, if there is one; refuse if it was made for other files than these."""
+        read, table = review.draft, review.table
         charges = self._open_ledger().history(read.dataset)
-        return next((entry for entry in charges if entry.key == read.key), None)
+        charge = next((entry for entry in charges if entry.key == read.key), None)
+        if charge is None:
+            return None
+        made, files = datetime.fromisoformat(charge.time), self._charged.get(read.key)
+        later = table.changed is not None and table.changed > made
+        if later if files is None else files != table.files:
+            raise InvalidParameter(
+                f"This release was made on {made:%d %B %Y at %H:%M:%S} (UTC), and the files of the table were written "
+                "or replaced later: it is not of the records that are there now. Its file can still be opened. To "
+                "release the records of now, give their file another name, or change the request."
+            )
+        return charge
 
     @property
     def is_releasing(self) -> bool:
@@ -409,14 +423,3 @@ def _by_name(made: "Release | GroupedRelease", dataset: str) -> "dict[str, Relea
     if isinstance(made, Release):
         return {dataset: made}
     return {f"{made.event.grouping.column} = {level}": part for level, part in made.items()}
-
-
-def _require_older(table: "Table", charge: "Entry") -> None:
-    """Refuse a release that was made of these files before they were written again: it says nothing about them."""
-    made = datetime.fromisoformat(charge.time)
-    if table.written is not None and table.written > made:
-        raise InvalidParameter(
-            f"This release was made on {made:%d %B %Y at %H:%M:%S} (UTC), and the files of the table were written "
-            f"later, on {table.written:%d %B %Y at %H:%M:%S}: it is not of the records that are there now. Its file "
-            "can still be opened. To release the records of now, give their file another name, or change the request."
-        )

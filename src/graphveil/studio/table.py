@@ -29,16 +29,16 @@ class Table:
     columns : tuple of pairs
         Name and type of each column.
     files : str
-        A hash of where its files are, how large they are and when they were written. It stays on this computer.
-    written : datetime or None
-        When the latest of them was written, where that is known.
+        A hash of where its files are, how large they are and when they were changed. It stays on this computer.
+    changed : datetime or None
+        When the latest of them was written or moved to its place, where that is known.
     """
 
     data: str
     public: bool
     columns: tuple[tuple[str, str], ...]
     files: str
-    written: datetime | None
+    changed: datetime | None
 
     @classmethod
     def open(cls, data: str, *, public: bool) -> "Table":
@@ -46,7 +46,7 @@ class Table:
         from graphveil.rows.files import column_kinds
         from graphveil.spec.column_names import say_which_look_like_values
 
-        files, written = _look_at_files(data)
+        files, changed = _look_at_files(data)
         columns = tuple(column_kinds(os.path.expanduser(data)))
         names = [name for name, _ in columns]
         why = say_which_look_like_values(names)
@@ -54,7 +54,7 @@ class Table:
             raise InvalidParameter(f"{why} Add a first line with names.")
         if len(set(names)) < len(names):
             raise InvalidParameter("Two columns of this file have the same name. Give every column a unique name.")
-        return cls(data, public, columns, files, written)
+        return cls(data, public, columns, files, changed)
 
     @property
     def version(self) -> str:
@@ -80,6 +80,6 @@ def _look_at_files(data: str) -> tuple[str, datetime | None]:
     from graphveil.rows.files import file_versions
 
     versions = file_versions(os.path.expanduser(data))
-    times = [version.written for version in versions if version.written is not None]
-    written = datetime.fromtimestamp(max(times) / 1e9, UTC) if times else None
-    return hashlib.sha256(repr(versions).encode()).hexdigest(), written
+    times = [time for version in versions for time in (version.written, version.changed) if time is not None]
+    changed = datetime.fromtimestamp(max(times) / 1e9, UTC) if times else None
+    return hashlib.sha256(repr(versions).encode()).hexdigest(), changed
