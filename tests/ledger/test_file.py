@@ -335,7 +335,7 @@ def test_a_witness_that_was_overwritten_is_not_taken_for_a_new_one(path, content
 
 
 @pytest.mark.parametrize("loss", ["nothing", "older", "deleted", "empty", "no tables"])
-@pytest.mark.parametrize("content", ["zeros", "head and zeros", "text"])
+@pytest.mark.parametrize("content", ["zeros", "head and zeros", "text", "no text"])
 def test_a_witness_without_a_line_end_is_not_taken_for_a_new_one(path, content, loss):
     """A line that a crash has cut short begins like a line about an account that the ledger has."""
     ledger = opened(path)
@@ -345,6 +345,7 @@ def test_a_witness_without_a_line_end_is_not_taken_for_a_new_one(path, content, 
     whole = witness.read_bytes()
     head = whole[: whole.index(b"\n") + 1]
     contents = {"zeros": bytes(len(whole)), "head and zeros": head + bytes(len(whole) - len(head)), "text": b"garbage"}
+    contents["no text"] = b"\xff" * len(whole)
     witness.write_bytes(contents[content])
     if loss in ("older", "empty"):
         path.write_bytes(older if loss == "older" else b"")

@@ -145,7 +145,7 @@ def _heads(text: str) -> dict[str, str]:
 
 def is_cut_line(text: str, dataset: str) -> bool:
     """Whether ``text`` is how a line of the witness about a data set begins; it may end within a character."""
-    text, begin = text.rstrip("\N{REPLACEMENT CHARACTER}"), f"{dataset} "
+    text, begin = text.removesuffix("\N{REPLACEMENT CHARACTER}"), f"{dataset} "
     return begin.startswith(text) or (text.startswith(begin) and _CUT.fullmatch(text, len(begin)) is not None)
 
 
