@@ -275,8 +275,9 @@ def _nothing_there(name: str, file: LedgerFile | None) -> LedgerError:
 
 
 def _describe_loss(file: LedgerFile) -> LedgerError:
-    names = ", ".join(map(repr, sorted(file.seen_heads())[:3]))
+    names = [repr(name) for name, head in sorted(file.seen_heads().items()) if head]  # what was cut may be anything
+    seen = ", ".join(names[:3]) or "it"
     return LedgerDamaged(
-        f"There was a ledger in {file.path}: {file.witness} has seen {names}. Restore it: a new one would start every "
+        f"There was a ledger in {file.path}: {file.witness} has seen {seen}. Restore it: a new one would start every "
         "budget from zero. If it was a trial that you have deleted, delete that file too."
     )
