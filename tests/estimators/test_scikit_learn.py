@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graphveil as gv
@@ -164,7 +164,8 @@ def test_steps_that_learn_from_the_rows_are_warned_about():
     with pytest.warns(PrivacyWarning, match="OfNothing in this pipeline"):
         make_pipeline("passthrough", inner).fit(ROWS)
     make_pipeline(FunctionTransformer(np.tanh), "passthrough", ledgered(ledger)).fit(ROWS)
-    assert ledger.charges == 3
+    make_pipeline(Normalizer(), ledgered(ledger)).fit(ROWS)
+    assert ledger.charges == 4
     assert make_pipeline(StandardScaler(), network(random_state=0)).fit(ROWS)[-1].release_.seeded
 
 
@@ -182,6 +183,16 @@ def test_copies_are_fitted_and_spend_nothing(again):
     assert clone(other).get_params() == other.get_params()
     assert not hasattr(clone(other), "release_")
     assert ledger.charges == 1
+
+
+def test_a_clone_with_other_parameters_has_the_same_ledger():
+    ledger = Ledger()
+    model = ledgered(ledger).fit(ROWS)
+    other = clone(model).set_params(alpha=0.2)
+    assert other.ledger is ledger
+    assert not hasattr(other, "precision_")
+    assert other.fit(ROWS).alpha_ == 0.2
+    assert ledger.charges == 2
 
 
 def _through_joblib(model):
