@@ -12,26 +12,15 @@ from pathlib import Path
 
 import networkx as nx
 
-TARGET = Path(__file__).parents[1] / "docs" / "figures" / "network.svg"
-WIDTH, HEIGHT = 860, 430
+from graphveil._graph_layout import LINE, lay_out
+from graphveil.datasets import health_insurance
 
-# Where each column of the survey is drawn, whether its name stands above or below, and what it means (codebook).
-ABOVE, BELOW = -15, 26
-NODES = {
-    "lncoins": (215, 75, ABOVE, "coinsurance rate"),
-    "fmde": (105, 215, BELOW, "maximum spending"),
-    "idp": (400, 160, ABOVE, "individual deductible"),
-    "lpi": (290, 315, BELOW, "participation payment"),
-    "mdvis": (545, 230, BELOW, "doctor visits"),
-    "disea": (640, 85, ABOVE, "chronic diseases"),
-    "physlm": (765, 165, ABOVE, "physical limitation"),
-    "hlthg": (640, 325, BELOW, "good health"),
-    "hlthf": (745, 270, BELOW, "fair health"),
-    "hlthp": (780, 350, BELOW, "poor health"),
-}
+TARGET = Path(__file__).parents[1] / "docs" / "figures" / "network.svg"
+WIDTH = 860
+
 STYLE = """
   .page { fill: #f7f9fb; stroke: #d6dde5 } text { font-family: system-ui, "Segoe UI", Helvetica, Arial, sans-serif }
-  .name { font-size: 15px; fill: #1f2933; text-anchor: middle; paint-order: stroke; stroke: #f7f9fb; stroke-width: 5px }
+  .name { font-size: 13px; fill: #1f2933; text-anchor: middle; paint-order: stroke; stroke: #f7f9fb; stroke-width: 5px }
   .key { font-size: 13px; fill: #52606d } .plus { stroke: #1b6ca8 } .minus { stroke: #c2571a; stroke-dasharray: 9 6 }
   circle { fill: #334e68 }
   @media (prefers-color-scheme: dark) {
@@ -50,25 +39,32 @@ def network_of(folder: Path) -> nx.Graph:
 
 def picture(graph: nx.Graph) -> str:
     """SVG: wider is stronger, broken is negative."""
+    labels = {column: kind.label for column, kind in health_insurance().codebook.items()}
+    columns = list(labels)
+    layout = lay_out(nx.to_numpy_array(graph, columns, weight="estimate"), list(labels.values()), WIDTH)
+    height = round(layout.height) + 48
     lines = []
     for a, b, edge in sorted(graph.edges(data=True), key=lambda item: abs(item[2]["estimate"])):
-        (x1, y1, _, first), (x2, y2, _, second) = NODES[a], NODES[b]
+        i, j = sorted((columns.index(a), columns.index(b)))
         kind = "minus" if edge["estimate"] < 0 else "plus"
         width = 1.5 + 12 * abs(edge["estimate"])
-        title = f"{first} and {second}: {edge['estimate']:+.2f}"
-        ends = f'x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"'
-        lines.append(f'<line class="{kind}" {ends} stroke-width="{width:.1f}"><title>{title}</title></line>')
-    for x, y, beside, name in NODES.values():
-        lines.append(f'<circle cx="{x}" cy="{y}" r="7"/><text class="name" x="{x}" y="{y + beside}">{name}</text>')
+        title = f"{labels[columns[i]]} and {labels[columns[j]]}: {edge['estimate']:+.2f}"
+        path = f'd="{layout.path(i, j)}" fill="none" stroke-width="{width:.1f}"'
+        lines.append(f'<path class="{kind}" {path}><title>{title}</title></path>')
+    for (x, y), name, place in zip(layout.nodes, layout.lines, layout.names, strict=True):
+        lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7"/>')
+        first = place[1] + LINE * (0.5 - len(name) / 2) + 4.5
+        for row, text in enumerate(name):
+            lines.append(f'<text class="name" x="{place[0]:.1f}" y="{first + LINE * row:.1f}">{text}</text>')
     key = (
-        f'<text class="key" x="24" y="{HEIGHT - 18}">Partial correlations in a health insurance survey, '
+        f'<text class="key" x="24" y="{height - 18}">Partial correlations in a health insurance survey, '
         f"5,912 people, published at ε = 1, δ = 10⁻⁶. Dashed: negative.</text>"
     )
     what = "A network of ten survey variables, published with differential privacy"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{what}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{what}">\n'
         f"<style>{STYLE}</style>\n"
-        f'<rect class="page" x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT - 2}" rx="12"/>\n'
+        f'<rect class="page" x="1" y="1" width="{WIDTH - 2}" height="{height - 2}" rx="12"/>\n'
         + "\n".join([*lines, key])
         + "\n</svg>\n"
     )
