@@ -8,7 +8,7 @@ from graphveil.exceptions import InvalidParameter
 
 __all__ = ["check_memory", "memory_here"]
 
-_MATRICES = 32  # of p × p doubles at the peak of a release; measured: 18 to 21 in one round, 24 to 33 in adaptive ones
+_MATRICES = 36  # of p × p doubles at the peak of a release; measured: 18 to 21 in one round, 24 to 36 in adaptive ones
 _GROUPS = Path("/sys/fs/cgroup")
 
 
